@@ -1,0 +1,18 @@
+/* A constraint matrix in compressed rows with a dictionary of coefficients, as it lies in the
+ * prepared key (groth16/key/prepared.h) and is evaluated by synthesis. Arrays are borrowed. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct matrix {
+    size_t row_count;            /* constraints plus the input-consistency rows */
+    size_t entry_count;
+    const uint64_t *row_begin;   /* row_count + 1 offsets into column[] and coefficient[] */
+    const uint32_t *column;      /* wire, < variable_count */
+    const uint32_t *coefficient; /* index into dictionary */
+    /* 4 limbs each: coefficient * R^2 mod r, so that one Montgomery product with a plain witness
+     * value gives a Montgomery-form term. Entry 0 is always 1, entry 1 is always -1. */
+    const uint64_t *dictionary;
+    size_t dictionary_count;
+};
