@@ -1,5 +1,6 @@
-// The fields of BLS12-381: base field bls12_381_fp (6 limbs), its quadratic extension bls12_381_fp2 and
-// scalar field bls12_381_fr (4 limbs). Montgomery form, R = 2^(64 limbs): see field.inc.h.
+/* The fields of BLS12-381: base field bls12_381_fp (6 limbs), its quadratic extension
+ * bls12_381_fp2 and scalar field bls12_381_fr (4 limbs). Montgomery form, R = 2^(64 limbs): see
+ * field.inc.h. */
 
 #pragma once
 

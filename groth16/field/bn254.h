@@ -1,5 +1,5 @@
-// The fields of BN254: base field bn254_fp (4 limbs), its quadratic extension bn254_fp2 and
-// scalar field bn254_fr (4 limbs). Montgomery form, R = 2^(64 limbs): see field.inc.h.
+/* The fields of BN254: base field bn254_fp (4 limbs), its quadratic extension bn254_fp2 and
+ * scalar field bn254_fr (4 limbs). Montgomery form, R = 2^(64 limbs): see field.inc.h. */
 
 #pragma once
 

@@ -1,13 +1,14 @@
-// Template: a prime field of 64-bit limbs in Montgomery form.
-//
-// Set FIELD (the prefix and type name, e.g. bn254_fp) and FIELD_LIMBS before the include; both are
-// undefined at the end. The constants FIELD##_modulus, _one (R mod p), _r2 (R^2 mod p), _inverse_exponent
-// (p - 2) and _n0 (-1/p mod 2^64) come from constants.h, with R = 2^(64 FIELD_LIMBS).
-//
-// An element is always fully reduced and in Montgomery form, little-endian limbs: the bytes of the
-// struct are those of a .zkey coordinate. Only from_plain's input and to_plain's output hold a plain
-// value in the same type. Outputs come first and may be the same object as any input.
-// No function branches on the value of an element, except pow on its exponent.
+/* Template: a prime field of 64-bit limbs in Montgomery form.
+ *
+ * Set FIELD (the prefix and type name, e.g. bn254_fp) and FIELD_LIMBS before the include; both
+ * are undefined at the end. The constants FIELD##_modulus, _one (R mod p), _r2 (R^2 mod p),
+ * _inverse_exponent (p - 2) and _n0 (-1/p mod 2^64) come from constants.h, with R = 2^(64
+ * FIELD_LIMBS).
+ *
+ * An element is always fully reduced and in Montgomery form, little-endian limbs: the bytes of
+ * the struct are those of a .zkey coordinate. Only from_plain's input and to_plain's output hold
+ * a plain value in the same type. Outputs come first and may be the same object as any input. No
+ * function branches on the value of an element, except pow on its exponent. */
 
 #include <stddef.h>
 
@@ -44,13 +45,13 @@ LIMBS_INLINE bool FIELD_FN(_is_equal)(const FIELD *a, const FIELD *b)
     return limbs_is_equal(a->l, b->l, FIELD_LIMBS);
 }
 
-// True when the value of FIELD_LIMBS limbs, plain or Montgomery, is below the modulus.
+/* True when the value of FIELD_LIMBS limbs, plain or Montgomery, is below the modulus. */
 LIMBS_INLINE bool FIELD_FN(_is_canonical)(const uint64_t *limbs)
 {
     return limbs_is_less(limbs, FIELD_FN(_modulus), FIELD_LIMBS);
 }
 
-// r = take_b ? b : a.
+/* r = take_b ? b : a. */
 LIMBS_INLINE void FIELD_FN(_select)(FIELD *r, const FIELD *a, const FIELD *b, bool take_b)
 {
     limbs_select(r->l, a->l, b->l, take_b, FIELD_LIMBS);
@@ -88,13 +89,13 @@ LIMBS_INLINE void FIELD_FN(_sqr)(FIELD *r, const FIELD *a)
     mont_sqr(r->l, a->l, FIELD_FN(_modulus), FIELD_FN(_n0), FIELD_LIMBS);
 }
 
-// r = a R: a plain value below the modulus into Montgomery form.
+/* r = a R: a plain value below the modulus into Montgomery form. */
 LIMBS_INLINE void FIELD_FN(_from_plain)(FIELD *r, const FIELD *a)
 {
     mont_mul(r->l, a->l, FIELD_FN(_r2), FIELD_FN(_modulus), FIELD_FN(_n0), FIELD_LIMBS);
 }
 
-// r = a / R: the plain value, below the modulus.
+/* r = a / R: the plain value, below the modulus. */
 LIMBS_INLINE void FIELD_FN(_to_plain)(FIELD *r, const FIELD *a)
 {
     static const FIELD one = {{1}};
@@ -102,8 +103,8 @@ LIMBS_INLINE void FIELD_FN(_to_plain)(FIELD *r, const FIELD *a)
     mont_mul(r->l, a->l, one.l, FIELD_FN(_modulus), FIELD_FN(_n0), FIELD_LIMBS);
 }
 
-// r = a^e for a plain exponent of `exponent_limbs` limbs. Windows of 4 bits:
-// 64 squarings and at most 16 products a limb, and 14 products for the table.
+/* r = a^e for a plain exponent of `exponent_limbs` limbs. Windows of 4 bits: 64 squarings and at
+ * most 16 products a limb, and 14 products for the table. */
 static inline void FIELD_FN(_pow)(FIELD *r, const FIELD *a, const uint64_t *exponent,
                                   size_t exponent_limbs)
 {
@@ -127,7 +128,7 @@ static inline void FIELD_FN(_pow)(FIELD *r, const FIELD *a, const uint64_t *expo
     *r = acc;
 }
 
-// r = 1 / a, and 0 for a = 0, as a^(p-2) (Fermat).
+/* r = 1 / a, and 0 for a = 0, as a^(p-2) (Fermat). */
 static inline void FIELD_FN(_inv)(FIELD *r, const FIELD *a)
 {
     FIELD_FN(_pow)(r, a, FIELD_FN(_inverse_exponent), FIELD_LIMBS);

@@ -1,9 +1,10 @@
-// Template: the quadratic extension Fp[u] / (u^2 + 1) over a field made by field.inc.h.
-//
-// Set FIELD (the base field, e.g. bn254_fp), FIELD_LIMBS (its limbs) and FP2 (the new prefix and type
-// name, e.g. bn254_fp2) before the include; all are undefined at the end. -1 is no square in either
-// base field (p = 3 mod 4). An element is c0 + c1 u; c0 first in memory, as in a .zkey.
-// Outputs come first and may be the same object as any input. M, S are base field products, squares.
+/* Template: the quadratic extension Fp[u] / (u^2 + 1) over a field made by field.inc.h.
+ *
+ * Set FIELD (the base field, e.g. bn254_fp), FIELD_LIMBS (its limbs) and FP2 (the new prefix and
+ * type name, e.g. bn254_fp2) before the include; all are undefined at the end. -1 is no square
+ * in either base field (p = 3 mod 4). An element is c0 + c1 u; c0 first in memory, as in a
+ * .zkey. Outputs come first and may be the same object as any input. M, S are base field
+ * products, squares. */
 
 #define FP2_JOIN2(a, b) a##b
 #define FP2_JOIN(a, b)  FP2_JOIN2(a, b)
@@ -36,7 +37,7 @@ LIMBS_INLINE bool FP2_FN(_is_equal)(const FP2 *a, const FP2 *b)
     return FIELD_FN(_is_equal)(&a->c0, &b->c0) && FIELD_FN(_is_equal)(&a->c1, &b->c1);
 }
 
-// True when both halves of 2 FIELD_LIMBS limbs are below the modulus.
+/* True when both halves of 2 FIELD_LIMBS limbs are below the modulus. */
 LIMBS_INLINE bool FP2_FN(_is_canonical)(const uint64_t *limbs)
 {
     return FIELD_FN(_is_canonical)(limbs) && FIELD_FN(_is_canonical)(limbs + FIELD_LIMBS);
@@ -72,14 +73,14 @@ LIMBS_INLINE void FP2_FN(_neg)(FP2 *r, const FP2 *a)
     FIELD_FN(_neg)(&r->c1, &a->c1);
 }
 
-// r = c0 - c1 u, which is a^p.
+/* r = c0 - c1 u, which is a^p. */
 LIMBS_INLINE void FP2_FN(_conj)(FP2 *r, const FP2 *a)
 {
     r->c0 = a->c0;
     FIELD_FN(_neg)(&r->c1, &a->c1);
 }
 
-// Karatsuba: c0 = a0 b0 - a1 b1, c1 = (a0 + a1)(b0 + b1) - a0 b0 - a1 b1. 3M.
+/* Karatsuba: c0 = a0 b0 - a1 b1, c1 = (a0 + a1)(b0 + b1) - a0 b0 - a1 b1. 3M. */
 static inline void FP2_FN(_mul)(FP2 *r, const FP2 *a, const FP2 *b)
 {
     FIELD low, high, sum_a, sum_b;
@@ -94,7 +95,7 @@ static inline void FP2_FN(_mul)(FP2 *r, const FP2 *a, const FP2 *b)
     FIELD_FN(_sub)(&r->c0, &low, &high);
 }
 
-// c0 = (a0 + a1)(a0 - a1), c1 = 2 a0 a1. 2M.
+/* c0 = (a0 + a1)(a0 - a1), c1 = 2 a0 a1. 2M. */
 static inline void FP2_FN(_sqr)(FP2 *r, const FP2 *a)
 {
     FIELD sum, diff, twice;
@@ -106,7 +107,7 @@ static inline void FP2_FN(_sqr)(FP2 *r, const FP2 *a)
     FIELD_FN(_mul)(&r->c0, &sum, &diff);
 }
 
-// r = a b for b in the base field. 2M.
+/* r = a b for b in the base field. 2M. */
 static inline void FP2_FN(_mul_base)(FP2 *r, const FP2 *a, const FIELD *b)
 {
     FIELD factor = *b;
@@ -115,7 +116,7 @@ static inline void FP2_FN(_mul_base)(FP2 *r, const FP2 *a, const FIELD *b)
     FIELD_FN(_mul)(&r->c1, &a->c1, &factor);
 }
 
-// r = 1 / a, and 0 for a = 0: conj(a) / (a0^2 + a1^2). 2S, 2M and one base field inversion.
+/* r = 1 / a, and 0 for a = 0: conj(a) / (a0^2 + a1^2). 2S, 2M and one base field inversion. */
 static inline void FP2_FN(_inv)(FP2 *r, const FP2 *a)
 {
     FIELD norm, t;
@@ -141,7 +142,7 @@ LIMBS_INLINE void FP2_FN(_to_plain)(FP2 *r, const FP2 *a)
     FIELD_FN(_to_plain)(&r->c1, &a->c1);
 }
 
-// r = a^e for a plain exponent of `exponent_limbs` limbs, bit by bit from the top.
+/* r = a^e for a plain exponent of `exponent_limbs` limbs, bit by bit from the top. */
 static inline void FP2_FN(_pow)(FP2 *r, const FP2 *a, const uint64_t *exponent,
                                 size_t exponent_limbs)
 {

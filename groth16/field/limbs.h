@@ -1,11 +1,11 @@
-// Unsigned integers of a fixed number of 64-bit limbs, least significant limb first.
-//
-// Every function takes the limb count, and where needed the modulus, as arguments that the caller
-// passes as literals or as static const arrays. All of them are always inlined, so that the
-// compiler unrolls the loops and folds the constants. Called only by the field templates
-// (field.inc.h); no state, any process, any thread.
-//
-// Aliasing: every output may be the same object as any input, but must not overlap it partly.
+/* Unsigned integers of a fixed number of 64-bit limbs, least significant limb first.
+ *
+ * Every function takes the limb count, and where needed the modulus, as arguments that the
+ * caller passes as literals or as static const arrays. All of them are always inlined, so that
+ * the compiler unrolls the loops and folds the constants. Called only by the field templates
+ * (field.inc.h); no state, any process, any thread.
+ *
+ * Aliasing: every output may be the same object as any input, but must not overlap it partly. */
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 typedef unsigned __int128 limbs_wide;
 
-// Returns a + b + carry and leaves the carry out (0 or 1) in *carry.
+/* Returns a + b + carry and leaves the carry out (0 or 1) in *carry. */
 LIMBS_INLINE uint64_t limbs_add_carry(uint64_t a, uint64_t b, uint64_t *carry)
 {
     limbs_wide sum = (limbs_wide)a + b + *carry;
@@ -26,7 +26,7 @@ LIMBS_INLINE uint64_t limbs_add_carry(uint64_t a, uint64_t b, uint64_t *carry)
     return (uint64_t)sum;
 }
 
-// Returns a - b - borrow and leaves the borrow out (0 or 1) in *borrow.
+/* Returns a - b - borrow and leaves the borrow out (0 or 1) in *borrow. */
 LIMBS_INLINE uint64_t limbs_sub_borrow(uint64_t a, uint64_t b, uint64_t *borrow)
 {
     limbs_wide diff = (limbs_wide)a - b - *borrow;
@@ -35,7 +35,7 @@ LIMBS_INLINE uint64_t limbs_sub_borrow(uint64_t a, uint64_t b, uint64_t *borrow)
     return (uint64_t)diff;
 }
 
-// Returns the low limb of a * b + c + *high and leaves the high limb in *high; cannot overflow.
+/* Returns the low limb of a * b + c + *high and leaves the high limb in *high; cannot overflow. */
 LIMBS_INLINE uint64_t limbs_mul_add(uint64_t a, uint64_t b, uint64_t c, uint64_t *high)
 {
     limbs_wide t = (limbs_wide)a * b + c + *high;
@@ -62,7 +62,7 @@ LIMBS_INLINE bool limbs_is_equal(const uint64_t *a, const uint64_t *b, int limbs
     return any == 0;
 }
 
-// True when a < b.
+/* True when a < b. */
 LIMBS_INLINE bool limbs_is_less(const uint64_t *a, const uint64_t *b, int limbs)
 {
     uint64_t borrow = 0;
@@ -72,7 +72,7 @@ LIMBS_INLINE bool limbs_is_less(const uint64_t *a, const uint64_t *b, int limbs)
     return borrow != 0;
 }
 
-// r = take_b ? b : a, without a branch.
+/* r = take_b ? b : a, without a branch. */
 LIMBS_INLINE void limbs_select(uint64_t *r, const uint64_t *a, const uint64_t *b, bool take_b,
                                int limbs)
 {
@@ -82,7 +82,7 @@ LIMBS_INLINE void limbs_select(uint64_t *r, const uint64_t *a, const uint64_t *b
         r[i] = a[i] ^ (mask & (a[i] ^ b[i]));
 }
 
-// r = a - p when a >= p, else a. `a` is below 2p.
+/* r = a - p when a >= p, else a. `a` is below 2p. */
 LIMBS_INLINE void limbs_reduce_once(uint64_t *r, const uint64_t *a, const uint64_t *p, int limbs)
 {
     uint64_t t[LIMBS_MAX], borrow = 0;
@@ -93,7 +93,7 @@ LIMBS_INLINE void limbs_reduce_once(uint64_t *r, const uint64_t *a, const uint64
         r[i] = borrow ? a[i] : t[i];
 }
 
-// r = a + b mod p, for a, b < p and p < 2^(64 limbs - 1): the sum carries nothing out.
+/* r = a + b mod p, for a, b < p and p < 2^(64 limbs - 1): the sum carries nothing out. */
 LIMBS_INLINE void limbs_mod_add(uint64_t *r, const uint64_t *a, const uint64_t *b,
                                 const uint64_t *p, int limbs)
 {
@@ -104,7 +104,7 @@ LIMBS_INLINE void limbs_mod_add(uint64_t *r, const uint64_t *a, const uint64_t *
     limbs_reduce_once(r, t, p, limbs);
 }
 
-// r = a - b mod p, for a, b < p.
+/* r = a - b mod p, for a, b < p. */
 LIMBS_INLINE void limbs_mod_sub(uint64_t *r, const uint64_t *a, const uint64_t *b,
                                 const uint64_t *p, int limbs)
 {
@@ -117,12 +117,12 @@ LIMBS_INLINE void limbs_mod_sub(uint64_t *r, const uint64_t *a, const uint64_t *
         r[i] = limbs_add_carry(t[i], p[i] & mask, &carry);
 }
 
-// r = a * b / 2^(64 limbs) mod p, for a, b < p; n0 = -1/p mod 2^64.
-//
-// Koc, Acar, Kaliski 1996, "Analyzing and Comparing Montgomery Multiplication Algorithms", CIOS, with
-// product and reduction of a row in one pass. The top limb of p is below 2^63 - 1, so the two
-// carries of a row fit one limb together and no row needs a limb more ("no-carry", as described by
-// the gnark authors). 2 n^2 + n products of limbs.
+/* r = a * b / 2^(64 limbs) mod p, for a, b < p; n0 = -1/p mod 2^64.
+ *
+ * Koc, Acar, Kaliski 1996, "Analyzing and Comparing Montgomery Multiplication Algorithms", CIOS,
+ * with product and reduction of a row in one pass. The top limb of p is below 2^63 - 1, so the
+ * two carries of a row fit one limb together and no row needs a limb more ("no-carry", as
+ * described by the gnark authors). 2 n^2 + n products of limbs. */
 LIMBS_INLINE void limbs_mont_mul_portable(uint64_t *r, const uint64_t *a, const uint64_t *b,
                                           const uint64_t *p, uint64_t n0, int limbs)
 {

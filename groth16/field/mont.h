@@ -1,8 +1,9 @@
-// Montgomery product and square for literal limb counts: chooses the fastest form that the flags of
-// the translation unit allow. Callers: field.inc.h only.
-//
-// The build is for baseline x86-64; a file with hot loops is compiled once more with -mbmi2 -madx and
-// the program chooses between the two objects at start. Both forms give the same, fully reduced result.
+/* Montgomery product and square for literal limb counts: chooses the fastest form that the flags
+ * of the translation unit allow. Callers: field.inc.h only.
+ *
+ * The build is for baseline x86-64; a file with hot loops is compiled once more with -mbmi2
+ * -madx and the program chooses between the two objects at start. Both forms give the same,
+ * fully reduced result. */
 
 #pragma once
 
