@@ -1,0 +1,51 @@
+/* Every compile-time bound of the product, with its reason. Run-time options are in
+ * config/options.c; what users meet of these is repeated in docs/limits.md. */
+#pragma once
+
+#include <assert.h>
+
+enum {
+    /* A Filecoin SnapDeals job has 16 partitions, PoRep 10. 128 descriptors fit one SCM_RIGHTS
+     * message (kernel limit 253). */
+    JOB_PARTITIONS_MAX = 128,
+    /* Jobs that are not yet in a terminal state; beyond it submit answers "busy". */
+    JOBS_ACTIVE_MAX = 4096,
+    /* Finished jobs kept for `result`; the oldest go first. */
+    JOBS_FINISHED_MAX = 10000,
+    /* Partitions of all active jobs: one slot each. A slot is about 2 KiB. */
+    SLOTS_MAX = 16384,
+    CIRCUITS_MAX = 1024,
+    SYNTH_WORKERS_MAX = 64,
+    GPU_WORKERS_MAX = 8,
+    FINALIZER_WORKERS_MAX = 64,
+    WORKERS_MAX = SYNTH_WORKERS_MAX + GPU_WORKERS_MAX + FINALIZER_WORKERS_MAX,
+    /* Slabs of all size classes together. */
+    SLABS_MAX = 1024,
+    RINGS_MAX = 16,
+
+    /* One MessagePack-RPC frame, either way. Larger inputs go by descriptor. */
+    FRAME_BYTES_MAX = 1 << 20,
+    FRAME_DEPTH_MAX = 16,
+    INPUT_INLINE_BYTES_MAX = 64 << 10,
+    CLIENTS_MAX = 512,
+    NAME_BYTES_MAX = 64,
+    PATH_BYTES_MAX = 4096,
+    /* Public inputs of a circuit. The finalizer hands them back through the supervisor (2 MiB at
+     * most); real circuits have a few hundred. */
+    PUBLIC_INPUTS_MAX = 65536,
+
+    /* Grants a worker may hold at once; its completion ring holds every answer to them. */
+    GRANTS_HELD_MAX = 8,
+    CHANNEL_RING_ENTRIES = 16,
+    /* Five BLS12-381 points are 4 * 96 + 192 = 576 bytes; an error text takes what is there. */
+    MESSAGE_PAYLOAD_BYTES = 640,
+    TRACE_ENTRIES = 4096,
+
+    /* One io_uring read request; larger reads block the submitter too long. */
+    READ_REQUEST_BYTES_MAX = 4 << 20,
+
+    ATTEMPTS_MAX_DEFAULT = 5,
+};
+
+static_assert(CHANNEL_RING_ENTRIES >= 2 * GRANTS_HELD_MAX,
+              "a grant and its cancel both fit the submission ring");

@@ -1,0 +1,26 @@
+/* Log lines of every process to stderr: under systemd with a "<N>" priority prefix (journald reads
+ * it), elsewhere with an ISO-8601 UTC time in front. One write(2) a line, never blocks the caller
+ * for long: stderr is set non-blocking-safe by a poll of 0 ms and lines that do not fit are counted
+ * and reported when the reader is back. Survives EPIPE. Never logs witness data. */
+#pragma once
+
+#include <stdint.h>
+
+enum log_level {
+    LOG_LEVEL_ERROR,
+    LOG_LEVEL_WARN,
+    LOG_LEVEL_INFO,
+    LOG_LEVEL_DEBUG,
+};
+
+/* name: "cuzkd", "synth-0", ... put in every line. */
+void log_init(const char *name, enum log_level max);
+void log_set_level(enum log_level max);
+const char *log_level_to_string(enum log_level level);
+int log_level_from_string(const char *text, enum log_level *ret);
+void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...)  log_line(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)

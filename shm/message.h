@@ -1,0 +1,77 @@
+/* One entry of a channel's rings: a grant (supervisor to worker) or a completion (worker to
+ * supervisor). Fixed size, plain numbers, offsets never pointers. What a worker writes is input to
+ * the supervisor and is validated there (supervisor/slot_state.h). */
+#pragma once
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "config/limits.h"
+
+/* Phases of a partition, in pipeline order: names of the timing lines' fields and of trace events.
+ * Times travel as microseconds. */
+enum phase {
+    PHASE_READ,     /* witness bytes into the slab */
+    PHASE_CHECK,    /* w[0] = 1, every value < r, C w where the r1cs is known */
+    PHASE_EVALUATE, /* a = A w, b = B w */
+    PHASE_UPLOAD,   /* slab to device (CPU backend: 0) */
+    PHASE_NTT,
+    PHASE_MSM_A,
+    PHASE_MSM_B1,
+    PHASE_MSM_B2,
+    PHASE_MSM_L,
+    PHASE_MSM_H,
+    PHASE_ASSEMBLE,
+    PHASE_VERIFY,
+    PHASE_MALLOC_TRIM,
+    PHASE_TOTAL, /* grant taken to answer pushed */
+    PHASE_WAIT,  /* grant pushed to grant started: set by the worker from the grant's time */
+    PHASE_COUNT = 16,
+};
+
+const char *phase_to_string(enum phase phase); /* "read", "msm_b2", ... */
+
+enum operation {
+    /* Grants. numbers[] by operation: */
+    OPERATION_NONE = 0,
+    OPERATION_SYNTHESIZE, /* key, slab, job, partition, granted_ns. Descriptor: the witness file */
+    OPERATION_PROVE,      /* key, slab, job, partition, granted_ns; order_key set */
+    OPERATION_FINALIZE,   /* key, curve, job, partition, granted_ns; payload: five points A, B1, B2,
+                             L, H. Descriptors: the witness file, then a memfd for public inputs */
+    OPERATION_CANCEL,     /* of the grant with this slot and generation */
+    OPERATION_LOAD_KEY,   /* key, bytes. Descriptor: the key memfd. slot unused, generation set */
+    OPERATION_DROP_KEY,   /* key */
+    OPERATION_STOP,       /* finish what is held, then exit 0 */
+
+    /* Completions: the operation granted, or: */
+    OPERATION_READY = 64, /* worker start-up is done; numbers: pid, abi */
+    OPERATION_UPLOADED,   /* PROVE: the slab is not read any more */
+    OPERATION_COUNT,
+};
+
+/* What an answer blames; decides retry (ARCHITECTURE, "Recovery"). */
+enum blame {
+    BLAME_NONE = 0,  /* success */
+    BLAME_INPUT,     /* the client's witness or the circuit: FAILED at once, text says why */
+    BLAME_DEVICE,    /* device or memory: counts as an attempt, then another try */
+    BLAME_CHECK,     /* the pairing check failed */
+    BLAME_CANCELLED, /* dropped because the supervisor asked */
+    BLAME_COUNT,
+};
+
+struct message {
+    uint64_t generation; /* of the grant: answers repeat it */
+    uint32_t slot;
+    uint16_t operation;     /* enum operation */
+    uint16_t payload_bytes; /* of payload[] that count; an error text needs no NUL */
+    int32_t result;         /* 0 or negative errno */
+    uint16_t blame;         /* enum blame */
+    uint16_t reserved;
+    uint64_t order_key; /* lowest first */
+    uint64_t numbers[6]; /* per operation, see above */
+    uint32_t phase_us[PHASE_COUNT];
+    uint8_t payload[MESSAGE_PAYLOAD_BYTES];
+    uint8_t pad[48];
+};
+
+static_assert(sizeof(struct message) % 64 == 0, "entries keep cache-line alignment");

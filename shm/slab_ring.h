@@ -1,0 +1,46 @@
+/* The table of one ring: N slabs issued in turn. Ticket t is offered entry t mod N; if that slab
+ * is held the ticket is spent and counted and t+1 tried, at most N times. Head = next ticket,
+ * tail = oldest ticket held (head if none), occupancy = slabs held. Only the supervisor writes it;
+ * it lies in a memfd of its own so that a monitor can map it read-only. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "config/limits.h"
+
+enum slab_state {
+    SLAB_FREE,
+    SLAB_HELD,
+};
+
+struct slab_ring_entry {
+    _Atomic uint64_t ticket;
+    _Atomic uint64_t job;
+    _Atomic uint64_t generation;
+    _Atomic uint32_t partition;
+    _Atomic uint32_t state; /* enum slab_state */
+};
+
+struct slab_ring_table {
+    _Atomic uint64_t head, tail;
+    _Atomic uint64_t tickets_spent; /* offered to a held slab */
+    _Atomic uint32_t occupancy, entry_count;
+    uint64_t slab_bytes;
+    struct slab_ring_entry entries[SLABS_MAX];
+};
+
+struct slab_ring {
+    struct slab_ring_table *table;
+    int fd;
+};
+
+int slab_ring_create(const char *name, uint32_t entry_count, uint64_t slab_bytes,
+                     struct slab_ring *ret);
+void slab_ring_destroy(struct slab_ring *ring);
+/* Issues a slab to (job, partition, generation). Entry index, or -EAGAIN when all are held. */
+int slab_ring_issue(struct slab_ring *ring, uint64_t job, uint32_t partition, uint64_t generation,
+                    uint64_t *ret_ticket);
+/* The holder changes attempt: records the new generation. */
+void slab_ring_rebind(struct slab_ring *ring, uint32_t entry, uint64_t generation);
+void slab_ring_release(struct slab_ring *ring, uint32_t entry);
