@@ -1,0 +1,47 @@
+/* cuzk-bench: measurements and the key maker that they, the tests and the demo need. Whole-proof
+ * measurements drive a real daemon and live in bench/prove.py. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+
+struct subcommand {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+};
+
+static const struct subcommand subcommands[] = {
+    {"make-key", bench_make_key, "make a proving key with known toxic waste (tests only)"},
+    {"math", bench_math, "number-theoretic transforms and multi-scalar multiplications by size"},
+    {"ring", bench_ring, "ring operations, hand-off between processes, slab-fill bandwidth"},
+};
+
+enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof subcommands[0] };
+
+static void print_usage(FILE *out)
+{
+    fputs("Usage: cuzk-bench SUBCOMMAND [OPTION...]\n\n", out);
+    for (int i = 0; i < SUBCOMMAND_COUNT; i++)
+        fprintf(out, "  %-10s %s\n", subcommands[i].name, subcommands[i].help);
+    fputs("\ncuzk-bench SUBCOMMAND --help says more.\n", out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    for (int i = 0; i < SUBCOMMAND_COUNT; i++)
+        if (strcmp(argv[1], subcommands[i].name) == 0)
+            return subcommands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "cuzk-bench: no subcommand \"%s\"\n\n", argv[1]);
+    print_usage(stderr);
+    return 2;
+}
