@@ -72,8 +72,8 @@ static inline uint64_t test_random(uint64_t *state)
 
 static inline int test_main(const struct test_case *cases, int count)
 {
-    int failed = 0;
-    for (int i = 0; i < count; i++) {
+    volatile int failed = 0; /* survives the longjmp */
+    for (volatile int i = 0; i < count; i++) {
         if (setjmp(test_failed) == 0) {
             cases[i].run();
             printf("ok %s\n", cases[i].name);
