@@ -26,6 +26,18 @@ enum {
     /* One MessagePack-RPC frame, either way. Larger inputs go by descriptor. */
     FRAME_BYTES_MAX = 1 << 20,
     FRAME_DEPTH_MAX = 16,
+    /* Values in a frame. Decoded ones take 24 bytes each, so a hostile frame costs 1.5 MiB; the
+     * largest reply (circuit_list of CIRCUITS_MAX circuits) has about 40,000. */
+    FRAME_ELEMENTS_MAX = 1 << 16,
+    /* Replies queued for a client that does not read; beyond it the connection is closed. */
+    STREAM_OUTPUT_BYTES_MAX = 4 << 20,
+    /* Descriptors received and not yet claimed by a request: two full submissions. */
+    STREAM_DESCRIPTORS_MAX = 2 * JOB_PARTITIONS_MAX,
+    /* `public` hands out at most this many values a call, `jobs` at most this many jobs. */
+    REPLY_PUBLIC_VALUES_MAX = 4096,
+    REPLY_JOBS_MAX = 1000,
+    /* The longest `wait` holds its reply back. */
+    WAIT_TIMEOUT_MS_MAX = 60000,
     INPUT_INLINE_BYTES_MAX = 64 << 10,
     CLIENTS_MAX = 512,
     NAME_BYTES_MAX = 64,
