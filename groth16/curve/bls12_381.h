@@ -12,3 +12,8 @@
 #define FIELD bls12_381_fp2
 #define POINT bls12_381_g2
 #include "groth16/curve/point.inc.h"
+
+#define CURVE bls12_381
+#include "groth16/curve/psi.inc.h"
+
+#include "groth16/curve/subgroup_bls12_381.h"

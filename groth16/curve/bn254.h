@@ -12,3 +12,8 @@
 #define FIELD bn254_fp2
 #define POINT bn254_g2
 #include "groth16/curve/point.inc.h"
+
+#define CURVE bn254
+#include "groth16/curve/psi.inc.h"
+
+#include "groth16/curve/subgroup_bn254.h"

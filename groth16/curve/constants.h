@@ -67,6 +67,13 @@ static const bn254_fp bn254_frobenius2[6] = {
 /* |x|. */
 static const uint64_t bn254_x_abs = 0x44e992b44a6909f1;
 
+/* x in non-adjacent form, most significant digit first. */
+static const int8_t bn254_x_digits[63] = {
+    1, 0, 0, 0, 1, 0, 1, 0, 0, -1, 0, 1, 0, 1, 0, -1, 0, 0, 1, 0, 1, 0, -1, 0, -1, 0, -1, 0, 1,
+    0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, -1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, -1,
+    0, 0, 0, 1
+};
+
 /* 6 x + 2 in non-adjacent form, most significant digit first. */
 static const int8_t bn254_miller_digits[66] = {
     1, 0, -1, 0, 1, 0, 0, 0, -1, 0, -1, 0, 0, 0, -1, 0, 1, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0,
@@ -130,6 +137,13 @@ static const bls12_381_fp bls12_381_frobenius2[6] = {
 
 /* |x|. */
 static const uint64_t bls12_381_x_abs = 0xd201000000010000;
+
+/* x in non-adjacent form, most significant digit first. */
+static const int8_t bls12_381_x_digits[65] = {
+    -1, 0, 1, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0
+};
 
 /* -x in non-adjacent form, most significant digit first. */
 static const int8_t bls12_381_miller_digits[65] = {

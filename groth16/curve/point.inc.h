@@ -119,15 +119,15 @@ static inline void POINT_FN(_xyzz_dbl)(XYZZ *r, const XYZZ *a)
     FIELD_FN(_sub)(&r->y, &m, &t);
 }
 
-/* r = a + b for a finite affine b, by way of doubling b when a = b. mdbl-2008-s-1: 4M + 3S. */
+/* r = 2b for a finite affine b. */
 static inline void POINT_FN(_xyzz_dbl_affine)(XYZZ *r, const AFFINE *b)
 {
     POINT_FN(_xyzz_from_affine)(r, b);
     POINT_FN(_xyzz_dbl)(r, r);
 }
 
-/* The common tail of both additions: given p = U2 - U1 and rr = S2 - S1 (p != 0), and U1 in u1, S1 in s1,
- * sets r->x, r->y, and leaves PP and PPP for the caller's zz and zzz. 4M + 2S. */
+/* The common tail of both additions: from p = U2 - U1 (not 0), rr = S2 - S1, U1 and S1 sets r->x and r->y
+ * and leaves PP and PPP for the caller's zz and zzz. u1 and s1 may point into r. 4M + 2S. */
 static inline void POINT_FN(_xyzz_add_tail)(XYZZ *r, const FIELD *p, const FIELD *rr,
                                             const FIELD *u1, const FIELD *s1, FIELD *pp,
                                             FIELD *ppp)
@@ -171,8 +171,7 @@ static inline void POINT_FN(_xyzz_add_affine)(XYZZ *r, const XYZZ *a, const AFFI
             POINT_FN(_xyzz_set_infinity)(r);
         return;
     }
-    FIELD u1 = a->x, s1 = a->y;
-    POINT_FN(_xyzz_add_tail)(r, &p, &rr, &u1, &s1, &pp, &ppp);
+    POINT_FN(_xyzz_add_tail)(r, &p, &rr, &a->x, &a->y, &pp, &ppp);
     FIELD_FN(_mul)(&r->zz, &a->zz, &pp);
     FIELD_FN(_mul)(&r->zzz, &a->zzz, &ppp);
 }

@@ -6,6 +6,7 @@ Writes groth16/field/constants.h and groth16/curve/constants.h below the root of
 derived: the curve parameters x, the equations' b, and the standard generators.
 """
 
+import math
 import os
 import sys
 import textwrap
@@ -190,6 +191,7 @@ def curve_constants(curve, b, xi0, b_twist, psi_sign, g1, g2, loop, loop_formula
     conj = lambda a: (a[0], -a[1] % p)
     image = (t.mul(conj(g2[0]), psi[0]), t.mul(conj(g2[1]), psi[1]))
     assert image == t.times(p % r, g2)
+    check_subgroup_tests(curve)
 
     out = [f"/* {name}: y^2 = x^3 + {b}; xi = {xi0} + u; the twist is y^2 = x^3 + {twist}. */\n"]
     out.append(f"static const {name}_fp {name}_g1_b = {{{fp(b)}}};\n"
@@ -210,9 +212,27 @@ def curve_constants(curve, b, xi0, b_twist, psi_sign, g1, g2, loop, loop_formula
                f"static const {name}_fp {name}_frobenius2[6] = {{\n    "
                + ",\n    ".join("{" + fp(g[0]) + "}" for g in gamma2) + ",\n};\n")
     out.append(f"/* |x|. */\nstatic const uint64_t {name}_x_abs = 0x{abs(curve.x):016x};\n")
+    out.append("/* x in non-adjacent form, most significant digit first. */\n"
+               + wrapped(f"static const int8_t {name}_x_digits[{len(naf(abs(curve.x)))}]",
+                         [d if curve.x > 0 else -d for d in naf(abs(curve.x))]))
     out.append(f"/* {loop_formula} in non-adjacent form, most significant digit first. */\n"
                + wrapped(f"static const int8_t {name}_miller_digits[{len(naf(loop))}]", naf(loop)))
     return out
+
+
+def check_subgroup_tests(curve):
+    """The tests of subgroup_*.h are sound. psi satisfies psi^2 - t psi + p = 0, so f(psi) Q = 0 implies
+    [N] Q = 0, N = norm of f; with #E'(Fp2) = h2 r and gcd(N, h2 r) = r the order of Q divides r."""
+    p, r, x, bn = curve.p, curve.r, curve.x, curve.name == "bn254"
+    trace = 6 * x**2 + 1 if bn else x + 1
+    h2 = p - 1 + trace if bn else (x**8 - 4 * x**7 + 5 * x**6 - 4 * x**4 + 6 * x**3
+                                   - 4 * x**2 - 4 * x + 13) // 9
+    f = [x + 1, x, x, -2 * x] if bn else [x, -1]
+    a, b = 0, 0  # f(psi) = a + b psi, by Horner with psi^2 = trace psi - p
+    for c in reversed(f):
+        a, b = c - b * p, a + b * trace
+    norm = a * a + a * b * trace + b * b * p
+    assert math.gcd(norm, h2 * r) == r
 
 
 def bls_beta(curve, g1):
