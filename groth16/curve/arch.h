@@ -6,6 +6,11 @@
 
 #pragma once
 
+#include <stdbool.h>
+
 #define ARCH_JOIN2(name, arch) name##_##arch
 #define ARCH_JOIN(name, arch)  ARCH_JOIN2(name, arch)
 #define ARCH_NAME(name)        ARCH_JOIN(name, ARCH)
+
+/* The processor has BMI2 and ADX. Any thread. */
+bool arch_has_adx(void);

@@ -1,4 +1,5 @@
-/* The groups of BLS12-381: bls12_381_g1 over bls12_381_fp and bls12_381_g2 over bls12_381_fp2. See point.inc.h. */
+/* The groups of BLS12-381: bls12_381_g1 over bls12_381_fp and bls12_381_g2 over bls12_381_fp2. See
+ * point.inc.h. */
 
 #pragma once
 

@@ -1,5 +1,6 @@
-/* The entries of `struct curve` for both curves and both instruction sets: bn254_verify_portable and
- * so on. Defined in curve/, ntt/, msm/ and verify/ (see arch.h), called only through curve.c. */
+/* The entries of `struct curve` for both curves and both instruction sets: bn254_verify_portable
+ * and so on. Defined in curve/, ntt/, msm/ and verify/ (see arch.h), called only through curve.c.
+ */
 
 #pragma once
 

@@ -1,7 +1,7 @@
 /* Template: prototypes of the entries of `struct curve` (curve.h says what each does).
  *
- * Set ENTRY(name) to the symbol of an entry before the include; it is undefined at the end. A file that
- * defines entries includes entries.h, so that the compiler compares the prototypes. */
+ * Set ENTRY(name) to the symbol of an entry before the include; it is undefined at the end. A file
+ * that defines entries includes entries.h, so that the compiler compares the prototypes. */
 
 size_t ENTRY(scalars_check)(const uint64_t *scalars, size_t count);
 void ENTRY(scalar_mul)(uint64_t *ret, const uint64_t *a, const uint64_t *b);
@@ -23,7 +23,7 @@ void ENTRY(evaluate)(const struct matrix *matrix, const uint64_t *witness, uint6
                      size_t begin, size_t end);
 
 void ENTRY(assemble)(const struct assemble_input *input, void *ret_proof);
-int ENTRY(verify)(const struct verify_key *key, const uint64_t *public_scalars,
-                  size_t public_count, const void *proof);
+int ENTRY(verify)(const struct verify_key *key, const uint64_t *public_scalars, size_t public_count,
+                  const void *proof);
 
 #undef ENTRY

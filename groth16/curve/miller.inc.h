@@ -1,12 +1,14 @@
 /* Template: the Miller loop of the optimal ate pairing, shared by several pairs of points.
  *
- * Set CURVE (e.g. bn254) before the include; it stays set. Needed before: the curve's types and constants, the
- * tower CURVE##_fp12, and CURVE##_line_mul (multiplies a line into an Fp12, per twist type).
+ * Set CURVE (e.g. bn254) before the include; it stays set. Needed before: the curve's types and
+ * constants, the tower CURVE##_fp12, and CURVE##_line_mul (multiplies a line into an Fp12, per
+ * twist type).
  *
- * The point T runs on the twist in homogeneous coordinates (X / Z, Y / Z). A line is a y_P + b x_P + c with
- * its three coefficients at powers of w that depend on the twist. Steps: Costello, Lange, Naehrig 2010,
- * "Faster Pairing Computations on Curves with High-Degree Twists", and Aranha, Karabina, Longa, Gebotys,
- * Lopez 2011, "Faster Explicit Formulas for Computing Pairings over Ordinary Curves". */
+ * The point T runs on the twist in homogeneous coordinates (X / Z, Y / Z). A line is a y_P + b x_P
+ * + c with its three coefficients at powers of w that depend on the twist. Steps: Costello, Lange,
+ * Naehrig 2010, "Faster Pairing Computations on Curves with High-Degree Twists", and Aranha,
+ * Karabina, Longa, Gebotys, Lopez 2011, "Faster Explicit Formulas for Computing Pairings over
+ * Ordinary Curves". */
 
 #define MILLER_JOIN2(a, b) a##b
 #define MILLER_JOIN(a, b)  MILLER_JOIN2(a, b)
@@ -27,7 +29,8 @@ struct CURVE_FN(_miller_pair) {
 /* T = 2T and the tangent at T. With B = Y^2, E = 3 b' Z^2, F = 3E:
  * X' = 2 X Y (B - F), Y' = (B + F)^2 - 12 E^2, Z' = 4 B H, H = 2 Y Z; a = H, b = -3 X^2, c = B - E.
  * 4M + 5S. */
-static void CURVE_FN(_miller_double)(struct CURVE_FN(_miller_pair) *t, struct CURVE_FN(_line) *line)
+static void CURVE_FN(_miller_double)(struct CURVE_FN(_miller_pair) * t,
+                                     struct CURVE_FN(_line) * line)
 {
     FP2 product, b, e, f, x2, h, four_b;
 
@@ -67,8 +70,8 @@ static void CURVE_FN(_miller_double)(struct CURVE_FN(_miller_pair) *t, struct CU
 /* T = T + q and the line through both. With theta = Y - y_q Z, lambda = X - x_q Z, E = lambda^3,
  * G = X lambda^2, H = E + Z theta^2 - 2G: X' = lambda H, Y' = theta (G - H) - E Y, Z' = Z E;
  * a = lambda, b = -theta, c = theta x_q - lambda y_q. 11M + 2S. */
-static void CURVE_FN(_miller_add)(struct CURVE_FN(_miller_pair) *t, const CURVE_FN(_g2_affine) *q,
-                                  struct CURVE_FN(_line) *line)
+static void CURVE_FN(_miller_add)(struct CURVE_FN(_miller_pair) * t, const CURVE_FN(_g2_affine) * q,
+                                  struct CURVE_FN(_line) * line)
 {
     FP2 theta, lambda, e, g, h, u;
 
@@ -100,8 +103,8 @@ static void CURVE_FN(_miller_add)(struct CURVE_FN(_miller_pair) *t, const CURVE_
 }
 
 /* f = f * line(p). */
-static void CURVE_FN(_miller_absorb)(CURVE_FN(_fp12) *f, struct CURVE_FN(_line) *line,
-                                     const CURVE_FN(_g1_affine) *p)
+static void CURVE_FN(_miller_absorb)(CURVE_FN(_fp12) * f, struct CURVE_FN(_line) * line,
+                                     const CURVE_FN(_g1_affine) * p)
 {
     FP2_FN(_mul_base)(&line->a, &line->a, &p->y);
     FP2_FN(_mul_base)(&line->b, &line->b, &p->x);
@@ -109,9 +112,9 @@ static void CURVE_FN(_miller_absorb)(CURVE_FN(_fp12) *f, struct CURVE_FN(_line) 
 }
 
 /* Copies the pairs without infinity into `ret`; returns how many. */
-static size_t CURVE_FN(_miller_prepare)(struct CURVE_FN(_miller_pair) *ret,
-                                        const CURVE_FN(_g1_affine) *p,
-                                        const CURVE_FN(_g2_affine) *q, size_t count)
+static size_t CURVE_FN(_miller_prepare)(struct CURVE_FN(_miller_pair) * ret,
+                                        const CURVE_FN(_g1_affine) * p,
+                                        const CURVE_FN(_g2_affine) * q, size_t count)
 {
     size_t used = 0;
 
@@ -131,9 +134,9 @@ static size_t CURVE_FN(_miller_prepare)(struct CURVE_FN(_miller_pair) *ret,
     return used;
 }
 
-/* f = the product of the Miller functions over the digits of miller_digits, without what some curves
- * add at the end; leaves T of each pair behind for that. */
-static void CURVE_FN(_miller_loop)(CURVE_FN(_fp12) *f, struct CURVE_FN(_miller_pair) *pairs,
+/* f = the product of the Miller functions over the digits of miller_digits, without what some
+ * curves add at the end; leaves T of each pair behind for that. */
+static void CURVE_FN(_miller_loop)(CURVE_FN(_fp12) * f, struct CURVE_FN(_miller_pair) * pairs,
                                    size_t count)
 {
     struct CURVE_FN(_line) line;
@@ -157,7 +160,7 @@ static void CURVE_FN(_miller_loop)(CURVE_FN(_fp12) *f, struct CURVE_FN(_miller_p
 }
 
 /* r = a^x in the cyclotomic subgroup; x is the curve's parameter, sign included. */
-static void CURVE_FN(_fp12_pow_x)(CURVE_FN(_fp12) *r, const CURVE_FN(_fp12) *a)
+static void CURVE_FN(_fp12_pow_x)(CURVE_FN(_fp12) * r, const CURVE_FN(_fp12) * a)
 {
     CURVE_FN(_fp12) base = *a, inverse, acc;
     size_t digits = sizeof CURVE_FN(_x_digits);
@@ -175,7 +178,7 @@ static void CURVE_FN(_fp12_pow_x)(CURVE_FN(_fp12) *r, const CURVE_FN(_fp12) *a)
 }
 
 /* r = a^((p^6 - 1)(p^2 + 1)): into the cyclotomic subgroup. */
-static void CURVE_FN(_final_easy)(CURVE_FN(_fp12) *r, const CURVE_FN(_fp12) *a)
+static void CURVE_FN(_final_easy)(CURVE_FN(_fp12) * r, const CURVE_FN(_fp12) * a)
 {
     CURVE_FN(_fp12) t, inverse;
 

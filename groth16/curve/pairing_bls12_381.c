@@ -28,7 +28,8 @@ static void bls12_381_line_mul(bls12_381_fp12 *f, const struct bls12_381_line *l
 #include "groth16/curve/miller.inc.h"
 #undef CURVE
 
-/* M-type twist, untwist (x, y) -> (x / w^2, y / w^3), the line times w^3: a y_P w^3 + b x_P w^2 + c. */
+/* M-type twist, untwist (x, y) -> (x / w^2, y / w^3), the line times w^3: a y_P w^3 + b x_P w^2 +
+ * c. */
 static void bls12_381_line_mul(bls12_381_fp12 *f, const struct bls12_381_line *line)
 {
     bls12_381_fp12_mul_by_014(f, f, &line->c, &line->b, &line->a);
@@ -80,8 +81,8 @@ static void bls12_381_product(bls12_381_fp12 *f, const bls12_381_g1_affine *p,
     bls12_381_final_hard(f, f);
 }
 
-bool ARCH_NAME(bls12_381_pairing_is_one)(const bls12_381_g1_affine *p,
-                                         const bls12_381_g2_affine *q, size_t count)
+bool ARCH_NAME(bls12_381_pairing_is_one)(const bls12_381_g1_affine *p, const bls12_381_g2_affine *q,
+                                         size_t count)
 {
     bls12_381_fp12 f;
 

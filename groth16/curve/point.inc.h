@@ -1,13 +1,15 @@
 /* Template: points of y^2 = x^3 + b over a field made by field.inc.h or fp2.inc.h.
  *
  * Set FIELD (the coordinate field, e.g. bn254_fp2) and POINT (the prefix, e.g. bn254_g2) before the
- * include; both are undefined at the end. POINT##_b, the curve's b as a FIELD, must be declared before.
+ * include; both are undefined at the end. POINT##_b, the curve's b as a FIELD, must be declared
+ * before.
  *
- * Affine points lie in memory as in a .zkey: x, y in Montgomery form, all zero for infinity ((0, 0) is on
- * neither curve, since b is not 0). Extended Jacobian points (X, Y, ZZ, ZZZ) with ZZ^3 = ZZZ^2 stand for
- * (X / ZZ, Y / ZZZ); infinity has ZZ = ZZZ = 0. Formulas are named as in the Explicit-Formulas Database,
- * "XYZZ coordinates for short Weierstrass curves", with a = 0. Costs in M products, S squares of FIELD.
- * Outputs come first and may be the same object as any input. Everything is variable time. */
+ * Affine points lie in memory as in a .zkey: x, y in Montgomery form, all zero for infinity ((0, 0)
+ * is on neither curve, since b is not 0). Extended Jacobian points (X, Y, ZZ, ZZZ) with ZZ^3 =
+ * ZZZ^2 stand for (X / ZZ, Y / ZZZ); infinity has ZZ = ZZZ = 0. Formulas are named as in the
+ * Explicit-Formulas Database, "XYZZ coordinates for short Weierstrass curves", with a = 0. Costs in
+ * M products, S squares of FIELD. Outputs come first and may be the same object as any input.
+ * Everything is variable time. */
 
 #define POINT_JOIN2(a, b) a##b
 #define POINT_JOIN(a, b)  POINT_JOIN2(a, b)
@@ -126,11 +128,11 @@ static inline void POINT_FN(_xyzz_dbl_affine)(XYZZ *r, const AFFINE *b)
     POINT_FN(_xyzz_dbl)(r, r);
 }
 
-/* The common tail of both additions: from p = U2 - U1 (not 0), rr = S2 - S1, U1 and S1 sets r->x and r->y
- * and leaves PP and PPP for the caller's zz and zzz. u1 and s1 may point into r. 4M + 2S. */
+/* The common tail of both additions: from p = U2 - U1 (not 0), rr = S2 - S1, U1 and S1 sets r->x
+ * and r->y and leaves PP and PPP for the caller's zz and zzz. u1 and s1 may point into r. 4M + 2S.
+ */
 static inline void POINT_FN(_xyzz_add_tail)(XYZZ *r, const FIELD *p, const FIELD *rr,
-                                            const FIELD *u1, const FIELD *s1, FIELD *pp,
-                                            FIELD *ppp)
+                                            const FIELD *u1, const FIELD *s1, FIELD *pp, FIELD *ppp)
 {
     FIELD q, t, y;
 
@@ -250,8 +252,8 @@ static inline void POINT_FN(_xyzz_to_affine)(AFFINE *r, const XYZZ *a)
     POINT_FN(_xyzz_scale)(r, a, &zzz_inverse);
 }
 
-/* to_affine of `count` points with one inversion in all (Montgomery's trick), 6M + 1S a point. r must not
- * overlap a. */
+/* to_affine of `count` points with one inversion in all (Montgomery's trick), 6M + 1S a point. r
+ * must not overlap a. */
 static inline void POINT_FN(_xyzz_to_affine_batch)(AFFINE *r, const XYZZ *a, size_t count)
 {
     FIELD running, inverse;
@@ -274,8 +276,8 @@ static inline void POINT_FN(_xyzz_to_affine_batch)(AFFINE *r, const XYZZ *a, siz
     }
 }
 
-/* r = scalar * a for a plain scalar of `limbs` limbs; not reduced first. Windows of 4 bits: 64 doublings
- * and at most 16 additions a limb, 14 additions for the table. */
+/* r = scalar * a for a plain scalar of `limbs` limbs; not reduced first. Windows of 4 bits: 64
+ * doublings and at most 16 additions a limb, 14 additions for the table. */
 static inline void POINT_FN(_xyzz_mul_limbs)(XYZZ *r, const XYZZ *a, const uint64_t *scalar,
                                              size_t limbs)
 {

@@ -1,5 +1,6 @@
 /* Membership of curve points in the groups of order r, BLS12-381. Included by bls12_381.h only.
- * Scott 2021, "A note on group membership tests for G1, G2 and GT on BLS pairing-friendly curves". */
+ * Scott 2021, "A note on group membership tests for G1, G2 and GT on BLS pairing-friendly curves".
+ */
 
 #pragma once
 
@@ -28,7 +29,8 @@ static inline void bls12_381_g2_mul_x(bls12_381_g2_xyzz *r, const bls12_381_g2_x
     *r = acc;
 }
 
-/* phi(P) = (beta x, y) = -[x^2]P. Since phi^2 + phi + 1 = 0, that means [x^4 - x^2 + 1]P = [r]P = 0. */
+/* phi(P) = (beta x, y) = -[x^2]P. Since phi^2 + phi + 1 = 0, that means [x^4 - x^2 + 1]P = [r]P =
+ * 0. */
 static inline bool bls12_381_g1_affine_is_in_subgroup(const bls12_381_g1_affine *a)
 {
     bls12_381_g1_xyzz p, image, multiple;

@@ -1,7 +1,7 @@
 /* Membership of curve points in the groups of order r, BN254. Included by bn254.h only.
  *
- * Dai, Lin, Zhao, Zhou 2022, "Fast subgroup membership testings for G1, G2 and GT on pairing-friendly
- * curves"; field/constants.py proves the condition for these parameters. */
+ * Dai, Lin, Zhao, Zhou 2022, "Fast subgroup membership testings for G1, G2 and GT on
+ * pairing-friendly curves"; field/constants.py proves the condition for these parameters. */
 
 #pragma once
 

@@ -1,9 +1,9 @@
 /* Template: the quadratic extension Fp6[w] / (w^2 - v), so w^6 = xi.
  *
- * Include right after fp6.inc.h with FP2 and FP6 still set, and FP (the base field) and FP12 (the new prefix
- * and type name) and CURVE (the prefix of the constants _frobenius, _frobenius2) set; all five are
- * undefined at the end. An element is c0 + c1 w. Outputs come first and may be the same object as any
- * input. M, S are products and squares in Fp2. */
+ * Include right after fp6.inc.h with FP2 and FP6 still set, and FP (the base field) and FP12 (the
+ * new prefix and type name) and CURVE (the prefix of the constants _frobenius, _frobenius2) set;
+ * all five are undefined at the end. An element is c0 + c1 w. Outputs come first and may be the
+ * same object as any input. M, S are products and squares in Fp2. */
 
 #define FP12_JOIN2(a, b) a##b
 #define FP12_JOIN(a, b)  FP12_JOIN2(a, b)

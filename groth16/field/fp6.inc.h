@@ -1,9 +1,9 @@
 /* Template: the cubic extension Fp2[v] / (v^3 - xi) over a field made by fp2.inc.h.
  *
- * Set FP2 (e.g. bn254_fp2) and FP6 (the new prefix and type name) before the include; both stay defined for
- * fp12.inc.h. FP2##_mul_xi must exist. An element is c0 + c1 v + c2 v^2. Outputs come first and may be the
- * same object as any input. Formulas: Devegili, O hEigeartaigh, Scott, Dahab 2006, "Multiplication and
- * Squaring on Pairing-Friendly Fields". M are products in Fp2. */
+ * Set FP2 (e.g. bn254_fp2) and FP6 (the new prefix and type name) before the include; both stay
+ * defined for fp12.inc.h. FP2##_mul_xi must exist. An element is c0 + c1 v + c2 v^2. Outputs come
+ * first and may be the same object as any input. Formulas: Devegili, O hEigeartaigh, Scott, Dahab
+ * 2006, "Multiplication and Squaring on Pairing-Friendly Fields". M are products in Fp2. */
 
 #define FP6_JOIN2(a, b) a##b
 #define FP6_JOIN(a, b)  FP6_JOIN2(a, b)
@@ -73,7 +73,8 @@ static inline void FP6_FN(_cross)(FP2 *r, const FP2 *x, const FP2 *y, const FP2 
 }
 
 /* Karatsuba, 6M:
- * c0 = v0 + xi (a1 b2 + a2 b1), c1 = (a0 b1 + a1 b0) + xi v2, c2 = (a0 b2 + a2 b0) + v1, vi = ai bi. */
+ * c0 = v0 + xi (a1 b2 + a2 b1), c1 = (a0 b1 + a1 b0) + xi v2, c2 = (a0 b2 + a2 b0) + v1, vi = ai
+ * bi. */
 static void FP6_FN(_mul)(FP6 *r, const FP6 *a, const FP6 *b)
 {
     FP2 v0, v1, v2, t0, t1, t2;
