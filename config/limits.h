@@ -12,6 +12,9 @@ enum {
     JOBS_ACTIVE_MAX = 4096,
     /* Finished jobs kept for `result`; the oldest go first. */
     JOBS_FINISHED_MAX = 10000,
+    /* The same by age and by memory: public inputs of one job may take 256 MiB. */
+    JOBS_FINISHED_AGE_S_MAX = 24 * 60 * 60,
+    JOBS_FINISHED_MIB_MAX = 1024,
     /* Partitions of all active jobs: one slot each. A slot is about 2 KiB. */
     SLOTS_MAX = 16384,
     CIRCUITS_MAX = 1024,
