@@ -95,6 +95,7 @@ struct prepared_progress {
  * synced here). Every point and coefficient is checked on the way. With an r1cs (may be NULL), A
  * and B of the key must say the same as its constraints, and C is kept. Memory: the matrices (about
  * 8 bytes an entry plus 32 a distinct coefficient) and a few MiB. Blocking, long.
+ * pool may be NULL: the calling thread works alone; here and in prepared_load.
  * -EBADMSG with a reason; -ECANCELED from progress; -ENOSPC and friends from writing. */
 int prepared_write(const struct zkey *zkey, const struct r1cs *r1cs, int out_fd, struct pool *pool,
                    const struct prepared_progress *progress,
@@ -113,8 +114,9 @@ int prepared_load(int file_fd, void *memory, size_t bytes, const uint8_t *expect
 
 /* Typed pointers into an image (8-byte aligned memory, borrowed for as long as *ret is used). The
  * bytes are input: every offset, size, index and dictionary value is checked, so that nothing that
- * goes by *ret reads out of bounds later. Points are not checked again: the digest covers them.
- * One pass over the matrices, no allocation. -EBADMSG. */
+ * goes by *ret reads out of bounds later. verify_key_digest is that of the verifying key as it lies
+ * in memory: compare it with the registered one. Other points are not checked: the digest of the
+ * image covered them at load. One pass over the matrices. -EBADMSG, -ENOMEM. */
 int prepared_attach(const void *memory, size_t bytes, struct prepared *ret, struct reason *reason);
 
 /* For one partition of this circuit. */
@@ -128,9 +130,9 @@ static inline uint64_t prepared_slab_bytes(const struct prepared *prepared)
     return prepared_slab_layout(prepared).bytes;
 }
 
-/* How many witness checks of A w * B w = C w to make at once: rows [begin, end) of the constraints.
+/* Checks A w * B w = C w for the constraints [begin, end).
  * Returns the index of the first broken constraint as circom and snarkjs number them (from 0), or
- * `end` when all hold. a and b are rows of A w and B w as evaluated (fr); needs has_c. One thread;
- * callers split the range. */
+ * `end` when all hold (rows past the last constraint hold). a and b are all rows of A w and B w as
+ * evaluated (fr), indexed from row 0; needs has_c. One thread; callers split the range. */
 size_t prepared_check_constraints(const struct prepared *prepared, const uint64_t *witness,
                                   const uint64_t *a, const uint64_t *b, size_t begin, size_t end);

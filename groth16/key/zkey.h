@@ -63,7 +63,8 @@ int zkey_read_coefficients(const struct zkey *zkey,
                            void *context, struct reason *reason);
 
 /* Streams a point section (IC, A, B1, B2, L, H) in pieces of at most a few MiB, each point checked
- * (reduced, on the curve; infinity allowed; IC also in the subgroup), spread over the pool. */
+ * (reduced, on the curve; infinity allowed; IC also in the subgroup), spread over the pool (NULL:
+ * the calling thread alone, here and below). */
 int zkey_read_points(const struct zkey *zkey, enum zkey_section section, struct pool *pool,
                      int (*sink)(void *context, const void *points, size_t bytes), void *context,
                      struct reason *reason);
