@@ -1,0 +1,16 @@
+#include "config/name.h"
+
+#include "config/limits.h"
+
+bool name_is_valid(const char *name, size_t bytes)
+{
+    if (bytes == 0 || bytes > NAME_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        char c = name[i];
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+              c == '.' || c == '_' || c == '-'))
+            return false;
+    }
+    return true;
+}

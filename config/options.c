@@ -1,0 +1,185 @@
+#include "config/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "config/socket_path.h"
+#include "config/units.h"
+
+#define MIB    (UINT64_C(1) << 20)
+#define GIB    (UINT64_C(1) << 30)
+#define SECOND UINT64_C(1000000000)
+
+enum {
+    /* Leaves room for the names of files inside a configured directory. */
+    OPTION_PATH_BYTES = PATH_BYTES_MAX - 256,
+    OPTION_THREADS_MAX = 1024,
+};
+
+static const struct option_choice event_loops[] = {
+    {"auto", LOOP_AUTO}, {"io_uring", LOOP_IO_URING}, {"ppoll", LOOP_PPOLL}, {NULL, 0}};
+static const struct option_choice log_levels[] = {{"error", LOG_LEVEL_ERROR},
+                                                  {"warn", LOG_LEVEL_WARN},
+                                                  {"info", LOG_LEVEL_INFO},
+                                                  {"debug", LOG_LEVEL_DEBUG},
+                                                  {NULL, 0}};
+static const struct option_choice huge_pages[] = {{"require", CONFIG_HUGE_PAGES_REQUIRE},
+                                                  {"prefer", CONFIG_HUGE_PAGES_PREFER},
+                                                  {"off", CONFIG_HUGE_PAGES_OFF},
+                                                  {NULL, 0}};
+static const struct option_choice huge_page_sizes[] = {{"2M", 2 * MIB}, {"1G", GIB}, {NULL, 0}};
+static const struct option_choice malloc_trims[] = {{"always", CONFIG_MALLOC_TRIM_ALWAYS},
+                                                    {"idle", CONFIG_MALLOC_TRIM_IDLE},
+                                                    {"off", CONFIG_MALLOC_TRIM_OFF},
+                                                    {NULL, 0}};
+static const struct option_choice gpu_backends[] = {{"cuda", CONFIG_GPU_BACKEND_CUDA},
+                                                    {"cpu", CONFIG_GPU_BACKEND_CPU},
+                                                    {"auto", CONFIG_GPU_BACKEND_AUTO},
+                                                    {NULL, 0}};
+
+const struct option_section option_sections[] = {
+    {"Supervisor", OPTION_PLAIN, "The daemon itself: sockets, folders, recovery."},
+    {"Ring", OPTION_PLAIN | OPTION_NAMED,
+     "Pinned shared memory for partitions in flight. The plain section is one size class of slabs; "
+     "[Ring \"name\"] adds another. A partition takes a slab of the smallest class it fits."},
+    {"Synthesis", OPTION_PLAIN,
+     "Processes that read and check witnesses and evaluate constraints."},
+    {"GPU", OPTION_PLAIN, "Processes that compute proofs, one a device."},
+    {"Finalizer", OPTION_PLAIN, "Processes that assemble and verify proofs."},
+    {"Circuit", OPTION_NAMED,
+     "[Circuit \"name\"] registers a circuit at start, as `cuzkctl circuit add` does."},
+};
+const unsigned option_section_count = sizeof option_sections / sizeof option_sections[0];
+
+#define IN_CONFIG(field)  OPTION_OF_CONFIG, offsetof(struct config, field)
+#define IN_RING(field)    OPTION_OF_RING, offsetof(struct config_ring, field)
+#define IN_CIRCUIT(field) OPTION_OF_CIRCUIT, offsetof(struct config_circuit, field)
+
+#define MALLOC_TRIM_HELP                                                                           \
+    "When a worker returns freed heap memory to the kernel: after every partition, when it has "   \
+    "nothing to do, or never."
+#define THREADS_HELP "Threads of each worker. 0: as many as the cores this service may use."
+
+const struct option options[] = {
+    {"Supervisor", "Socket", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(socket_path), SOCKET_PATH_DEFAULT,
+     2, SOCKET_PATH_BYTES - 1, NULL,
+     "Unix socket on which clients submit jobs. A missing parent folder is made."},
+    {"Supervisor", "AdminSocket", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(admin_socket_path), "", 2,
+     SOCKET_PATH_BYTES - 1, NULL,
+     "Unix socket on which operators manage circuits and see every job. When not given: Socket= "
+     "with -admin before .sock. Clients find it by that rule."},
+    {"Supervisor", "StateDirectory", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(state_directory),
+     "/var/lib/cuzkd", 1, OPTION_PATH_BYTES, NULL, "Keeps what must survive a restart: circuits."},
+    {"Supervisor", "CacheDirectory", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(cache_directory),
+     "/var/cache/cuzkd", 1, OPTION_PATH_BYTES, NULL,
+     "Keeps prepared proving keys: about as large as the .zkey files together."},
+    {"Supervisor", "EventLoop", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(event_loop), "auto", 0, 0,
+     event_loops,
+     "How every process waits. auto takes io_uring and, where the kernel refuses it, ppoll."},
+    {"Supervisor", "LogLevel", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(log_level), "info", 0, 0,
+     log_levels, "The least important lines that are logged."},
+    {"Supervisor", "AttemptsMax", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(attempts_max), "5", 1,
+     100, NULL, "How often a partition may take a worker down before its job fails."},
+    {"Supervisor", "StopTimeout", OPTION_PLAIN, OPTION_TIME, IN_CONFIG(stop_timeout_ns), "30s",
+     SECOND / 10, 3600 * SECOND, NULL,
+     "How long a stop waits for partitions in the workers before it ends them."},
+
+    {"Ring", "HugePages", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(huge_pages), "require", 0, 0,
+     huge_pages,
+     "require refuses to start when hugepages are short; prefer takes ordinary pages then, with a "
+     "warning; off takes ordinary pages. Uploads to a GPU from ordinary pages are slower."},
+    {"Ring", "HugePageSize", OPTION_PLAIN, OPTION_SIZE, IN_CONFIG(huge_page_bytes), "2M", 2 * MIB,
+     GIB, huge_page_sizes, "Size of a hugepage. SlabSize= is to be a multiple of it."},
+    {"Ring", "Slabs", OPTION_PLAIN | OPTION_NAMED, OPTION_INTEGER, IN_RING(slab_count), "4", 1,
+     SLABS_MAX, NULL, "Number of slabs: partitions that may be between synthesis and proof."},
+    {"Ring", "SlabSize", OPTION_PLAIN | OPTION_NAMED, OPTION_SIZE, IN_RING(slab_bytes), "256M", MIB,
+     1024 * GIB, NULL,
+     "Size of one slab. It holds a witness and two evaluations: 96 bytes a constraint and more. A "
+     "circuit that fits no slab is refused when it is added, with the size it needs."},
+
+    {"Synthesis", "Workers", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(synth_workers), "1", 1,
+     SYNTH_WORKERS_MAX, NULL, "Number of processes."},
+    {"Synthesis", "Threads", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(synth_threads), "0", 0,
+     OPTION_THREADS_MAX, NULL, THREADS_HELP},
+    {"Synthesis", "MallocTrim", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(synth_malloc_trim), "idle",
+     0, 0, malloc_trims, MALLOC_TRIM_HELP},
+
+    {"GPU", "Backend", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(gpu_backend), "cuda", 0, 0,
+     gpu_backends,
+     "cuda refuses to start without a usable NVIDIA GPU; cpu proves on the processor; auto takes "
+     "cuda and otherwise cpu, with a warning."},
+    {"GPU", "Threads", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(gpu_threads), "0", 0,
+     OPTION_THREADS_MAX, NULL, THREADS_HELP},
+    {"GPU", "MallocTrim", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(gpu_malloc_trim), "idle", 0, 0,
+     malloc_trims, MALLOC_TRIM_HELP},
+
+    {"Finalizer", "Workers", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(finalizer_workers), "1", 1,
+     FINALIZER_WORKERS_MAX, NULL, "Number of processes."},
+    {"Finalizer", "MallocTrim", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(finalizer_malloc_trim),
+     "always", 0, 0, malloc_trims, MALLOC_TRIM_HELP},
+
+    {"Circuit", "Zkey", OPTION_NAMED, OPTION_PATH, IN_CIRCUIT(zkey_path), NULL, 2,
+     OPTION_PATH_BYTES, NULL, "The proving key (snarkjs .zkey, Groth16). Required."},
+    {"Circuit", "R1cs", OPTION_NAMED, OPTION_PATH, IN_CIRCUIT(r1cs_path), "", 2, OPTION_PATH_BYTES,
+     NULL,
+     "The circuit's .r1cs. With it every witness is checked against the constraints before it is "
+     "proved, and the first broken one is named."},
+};
+const unsigned option_count = sizeof options / sizeof options[0];
+
+const struct option_section *option_section_find(const char *name)
+{
+    for (unsigned i = 0; i < option_section_count; i++)
+        if (strcmp(option_sections[i].name, name) == 0)
+            return &option_sections[i];
+    return NULL;
+}
+
+const struct option *option_find(const char *section, unsigned scope, const char *key)
+{
+    for (unsigned i = 0; i < option_count; i++)
+        if (strcmp(options[i].section, section) == 0 && (options[i].scope & scope) &&
+            strcmp(options[i].key, key) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static const char *choices_text(const struct option_choice *choices, char *ret, size_t bytes)
+{
+    size_t used = 0;
+    ret[0] = '\0';
+    for (unsigned i = 0; choices[i].name && used < bytes; i++) {
+        const char *between = i == 0 ? "" : choices[i + 1].name ? ", " : " or ";
+        used += (size_t)snprintf(ret + used, bytes - used, "%s%s", between, choices[i].name);
+    }
+    return ret;
+}
+
+const char *option_range(const struct option *option, char *ret, size_t bytes)
+{
+    char low[UNITS_TEXT_BYTES], high[UNITS_TEXT_BYTES];
+
+    if (option->choices)
+        return choices_text(option->choices, ret, bytes);
+    switch (option->type) {
+    case OPTION_PATH:
+        snprintf(ret, bytes, "an absolute path of at most %llu bytes",
+                 (unsigned long long)option->max);
+        break;
+    case OPTION_SIZE:
+        snprintf(ret, bytes, "%s to %s", units_print_size(option->min, low),
+                 units_print_size(option->max, high));
+        break;
+    case OPTION_TIME:
+        snprintf(ret, bytes, "%s to %s", units_print_time(option->min, low),
+                 units_print_time(option->max, high));
+        break;
+    case OPTION_INTEGER:
+    case OPTION_CHOICE:
+        snprintf(ret, bytes, "%llu to %llu", (unsigned long long)option->min,
+                 (unsigned long long)option->max);
+        break;
+    }
+    return ret;
+}
