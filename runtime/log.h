@@ -1,7 +1,8 @@
 /* Log lines of every process to stderr: under systemd with a "<N>" priority prefix (journald reads
- * it), elsewhere with an ISO-8601 UTC time in front. One write(2) a line, never blocks the caller
- * for long: stderr is set non-blocking-safe by a poll of 0 ms and lines that do not fit are counted
- * and reported when the reader is back. Survives EPIPE. Never logs witness data. */
+ * it), elsewhere with an ISO-8601 UTC time in front. One write(2) a line, which never blocks: lines
+ * that find the pipe full are counted, and the count is reported when the reader is back. Survives
+ * EPIPE (log_init ignores SIGPIPE). Control characters and malformed UTF-8 in a message come out as
+ * \xNN, so that a client's text cannot forge a line. Never logs witness data. */
 #pragma once
 
 #include <stdint.h>

@@ -4,5 +4,5 @@
 #pragma once
 
 int bell_create(void); /* fd, close-on-exec, or negative errno */
-int bell_ring(int fd);  /* 0 or negative errno; never blocks */
-int bell_read(int fd);  /* 1 when it had been rung, 0 when not, negative errno; clears it */
+int bell_ring(int fd); /* 0 or negative errno; never blocks */
+int bell_read(int fd); /* 1 when it had been rung, 0 when not, negative errno; clears it */

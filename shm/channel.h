@@ -30,6 +30,7 @@ struct channel_header {
     uint32_t layout; /* sizes and offsets hashed: another build's channel is refused */
     uint32_t kind;   /* enum worker_kind */
     uint32_t index;  /* within the kind */
+    int32_t supervisor_pid;
 };
 
 /* Written by the worker only; the supervisor and the monitor read. Relaxed: figures, not order. */
@@ -68,11 +69,18 @@ struct channel {
 
 /* Supervisor: a new sealed memfd, mapped and initialised. */
 int channel_create(enum worker_kind kind, unsigned index, struct channel *ret);
-/* Worker: maps fd and refuses (-EPROTO) another magic, ABI, layout or size. Takes fd over. */
+/* Worker: maps fd and refuses (-EPROTO) another magic, ABI, layout or size. Takes fd over when it
+ * succeeds. */
 int channel_attach(int fd, struct channel *ret);
+/* Monitor: the same over a descriptor that may be read-only; only header, progress and trace are
+ * read through it. */
+int channel_attach_read_only(int fd, struct channel *ret);
 void channel_destroy(struct channel *channel);
 
-/* Supervisor's calls. Push returns -EAGAIN when full. Pop returns 1 with a copy, or 0. */
+/* Each copies the bytes that count (message_bytes); the rest of *ret stays as it was. A push
+ * returns -EAGAIN when the ring is full, a take 1 with a copy or 0. -EPROTO: the other side broke
+ * its index or pushed a message that is none (unknown operation or blame, payload too long). */
+/* Supervisor's calls. */
 int channel_grant(struct channel *channel, const struct message *grant);
 int channel_take_completion(struct channel *channel, struct message *ret);
 /* Worker's calls. */

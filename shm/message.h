@@ -4,6 +4,7 @@
 #pragma once
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "config/limits.h"
@@ -44,9 +45,16 @@ enum operation {
     OPERATION_STOP,       /* finish what is held, then exit 0 */
 
     /* Completions: the operation granted, or: */
-    OPERATION_READY = 64, /* worker start-up is done; numbers: pid, abi */
+    OPERATION_READY = 64, /* worker start-up is done; numbers: pid, abi, then for a GPU worker: enum
+                             ready_backend, 1 if it fell back (Backend=auto), partitions in flight
+                             that are useful, threads; payload: the device's name */
     OPERATION_UPLOADED,   /* PROVE: the slab is not read any more */
     OPERATION_COUNT,
+};
+
+enum ready_backend {
+    READY_BACKEND_CPU = 1,
+    READY_BACKEND_CUDA = 2,
 };
 
 /* What an answer blames; decides retry (ARCHITECTURE, "Recovery"). */
@@ -59,6 +67,19 @@ enum blame {
     BLAME_COUNT,
 };
 
+const char *operation_to_string(enum operation operation); /* "synthesize", ... */
+const char *blame_to_string(enum blame blame);             /* "input", ... */
+
+/* Places in numbers[] of SYNTHESIZE, PROVE and FINALIZE. */
+enum grant_number {
+    GRANT_KEY = 0,
+    GRANT_SLAB = 1,  /* SYNTHESIZE, PROVE: slab index */
+    GRANT_CURVE = 1, /* FINALIZE: enum curve_id */
+    GRANT_JOB = 2,
+    GRANT_PARTITION = 3,
+    GRANT_TIME = 4, /* CLOCK_MONOTONIC ns when it was pushed */
+};
+
 struct message {
     uint64_t generation; /* of the grant: answers repeat it */
     uint32_t slot;
@@ -67,7 +88,7 @@ struct message {
     int32_t result;         /* 0 or negative errno */
     uint16_t blame;         /* enum blame */
     uint16_t reserved;
-    uint64_t order_key; /* lowest first */
+    uint64_t order_key;  /* lowest first */
     uint64_t numbers[6]; /* per operation, see above */
     uint32_t phase_us[PHASE_COUNT];
     uint8_t payload[MESSAGE_PAYLOAD_BYTES];
@@ -75,3 +96,9 @@ struct message {
 };
 
 static_assert(sizeof(struct message) % 64 == 0, "entries keep cache-line alignment");
+
+/* Bytes of a message that count: what the rings copy. */
+static inline uint32_t message_bytes(uint16_t payload_bytes)
+{
+    return (uint32_t)offsetof(struct message, payload) + payload_bytes;
+}

@@ -16,6 +16,16 @@ enum {
     PORT_FD_BELL_IN = 4,
     PORT_FD_BELL_OUT = 5,
     PORT_FD_COURIER = 6,
+    PORT_EXIT_PROTOCOL = 3, /* exit code: the supervisor broke the contract */
+    PORT_INPUTS_MAX = 2 * GRANTS_HELD_MAX,
+};
+
+/* Exit statuses of worker programs; the supervisor knows them. */
+enum worker_exit {
+    WORKER_EXIT_STOPPED = 0,
+    WORKER_EXIT_START = 1,    /* start-up failed; a message says why */
+    WORKER_EXIT_PROTOCOL = 3, /* the supervisor broke the contract of shm/ */
+    WORKER_EXIT_DEVICE = 4,   /* sticky device error: a fresh process is the cure */
 };
 
 struct port_slab {
@@ -31,7 +41,7 @@ struct port_key {
 struct port {
     struct channel channel;
     int bell_in, bell_out, courier;
-    bool slabs_writable;
+    bool maps_slabs, slabs_writable;
     bool slabs_locked; /* false once an mlock was refused */
     struct port_slab slabs[SLABS_MAX];
     struct port_key keys[CIRCUITS_MAX];
@@ -40,15 +50,20 @@ struct port {
         uint32_t slot;
         int fds[2];
         unsigned fd_count;
-    } inputs[2 * GRANTS_HELD_MAX];
+    } inputs[PORT_INPUTS_MAX];
 };
 
-/* Attaches the inherited descriptors, sets PR_SET_PDEATHSIG, PR_SET_DUMPABLE 0 and checks that the
- * parent still lives. maps_slabs: 0 none (finalizer), 1 read-only, 2 writable. */
+/* Attaches the inherited descriptors, sets PR_SET_PDEATHSIG, PR_SET_DUMPABLE 0 and RLIMIT_CORE 0,
+ * and checks that the channel's maker is the parent and lives (-ESRCH). maps_slabs: 0 none
+ * (finalizer), 1 read-only, 2 writable. */
 int port_open(struct port *port, int maps_slabs);
+/* The same with the descriptors given, in the order above, and without touching the process. They
+ * are taken over when it succeeds. */
+int port_attach(struct port *port, int maps_slabs, const int fds[4]);
 void port_close(struct port *port);
 
-/* Drains the courier: maps new slabs and keys, keeps input descriptors. Count or negative errno. */
+/* Drains the courier: maps new slabs and keys, drops those sent with bytes 0, keeps input
+ * descriptors. Count or negative errno; -EPROTO also for a slab or key that is mapped already. */
 int port_receive(struct port *port);
 /* 1 with the next grant (descriptors drained first), 0 when none. -EPROTO ends the worker. */
 int port_take_grant(struct port *port, struct message *ret_grant);
@@ -62,7 +77,3 @@ void port_answer_init(struct message *answer, const struct message *grant);
 void port_answer_fail(struct message *answer, enum blame blame, int result, const char *text);
 /* A memory copy of the key's bytes is never made; drops the mapping. */
 void port_drop_key(struct port *port, uint32_t key);
-/* busy accounting and trace event of one phase; also moves progress.stage. */
-uint64_t port_phase_begin(struct port *port, enum phase phase, uint32_t slot);
-void port_phase_end(struct port *port, enum phase phase, uint64_t begin_ns, uint64_t bytes,
-                    const struct message *grant, struct message *answer);

@@ -2,9 +2,10 @@
  * witness and evaluations. The supervisor creates slabs (and key memfds, the same way) and never
  * maps or reads them; synthesis writes; backends only read, once the partition is READY.
  *
- * Creation: memfd (MFD_HUGETLB with the page size named), fallocate, fchmod 0600, seals SHRINK,
- * GROW, SEAL; then every page is touched by a short-lived child, so that a shortage is found here
- * and not as a SIGBUS later. */
+ * Creation: memfd (MFD_HUGETLB with the page size named), mode 0600; every page is touched by
+ * short-lived children, in parallel, so that a shortage kills one of them here and nobody later by
+ * SIGBUS; fallocate confirms; seals SHRINK, GROW, SEAL. Blocks for about 0.3 s a GiB and process.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -25,16 +26,25 @@ struct slab {
 };
 
 struct slab_fault {
-    char text[512]; /* pages wanted, free, reserved, cgroup limit, sysctl to set */
+    char text[768]; /* pages wanted, free, reserved, surplus, cgroup limit, sysctl to set */
 };
 
-/* name: for /proc/PID/maps. bytes is rounded up to pages. */
+/* name: for /proc/PID/maps. bytes is rounded up to pages. On failure ret_fault says why in words;
+ * on success it is "" unless ordinary pages had to do (SLAB_PAGES_PREFER), then it says why. */
 int slab_create(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
                 struct slab *ret, struct slab_fault *ret_fault);
+/* The same for a prepared key, which is sealed further once it is loaded. */
+int slab_create_key(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
+                    struct slab *ret, struct slab_fault *ret_fault);
+/* No new writable mapping and no write from now on; the loader must have unmapped it. */
+int slab_seal_key(struct slab *key);
 void slab_destroy(struct slab *slab);
 
-/* Worker: maps a slab descriptor after checking size and seals. Writable or read-only. Ordinary
- * pages are mlocked (hugepages need not be); *ret_is_locked says whether that worked. All mappings
- * are MADV_DONTDUMP and MADV_DONTFORK. */
+/* Worker: maps a slab descriptor after checking size and seals (-EPROTO). Writable or read-only. A
+ * witness must not reach swap: ordinary pages are mlocked (hugepages need not be), and
+ * *ret_is_locked says whether that worked. All mappings are MADV_DONTDUMP and MADV_DONTFORK. The
+ * caller closes fd, before or after. */
 int slab_map(int fd, size_t bytes, bool writable, void **ret_memory, bool *ret_is_locked);
-void slab_unmap(void *memory, size_t bytes);
+/* The same for a key: read-only and never locked, for a key is no secret. */
+int slab_map_key(int fd, size_t bytes, const void **ret_memory);
+void slab_unmap(const void *memory, size_t bytes);

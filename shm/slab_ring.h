@@ -38,7 +38,8 @@ struct slab_ring {
 int slab_ring_create(const char *name, uint32_t entry_count, uint64_t slab_bytes,
                      struct slab_ring *ret);
 void slab_ring_destroy(struct slab_ring *ring);
-/* Issues a slab to (job, partition, generation). Entry index, or -EAGAIN when all are held. */
+/* Issues a slab to (job, partition, generation). Entry index, or -EAGAIN when all are held: then no
+ * ticket is spent, so that tickets_spent counts slabs held out of turn and not attempts. */
 int slab_ring_issue(struct slab_ring *ring, uint64_t job, uint32_t partition, uint64_t generation,
                     uint64_t *ret_ticket);
 /* The holder changes attempt: records the new generation. */

@@ -23,3 +23,9 @@ int spsc_push(struct spsc *ring, void *entries, uint32_t entry_count, uint32_t e
 /* Copies the oldest entry out. 1, 0 when empty, -EPROTO corrupt peer. */
 int spsc_pop(struct spsc *ring, const void *entries, uint32_t entry_count, uint32_t entry_bytes,
              void *ret_entry);
+/* The same in two steps, for a consumer that copies only what it needs: the oldest entry stays in
+ * the ring until spsc_advance. The producer may be hostile and change it meanwhile: a field that is
+ * checked is read once. */
+int spsc_peek(struct spsc *ring, const void *entries, uint32_t entry_count, uint32_t entry_bytes,
+              const void **ret_entry);
+void spsc_advance(struct spsc *ring);

@@ -1,0 +1,14 @@
+/* What the supervisor tells systemd (sd_notify). Without a NOTIFY_SOCKET every call does nothing.
+ * Only the supervisor calls these; children are started without the variable. */
+#pragma once
+
+#include <stdint.h>
+
+void notify_ready(const char *status); /* READY=1, MAINPID and the first status text */
+void notify_status(const char *status);
+void notify_stopping(const char *status);
+void notify_watchdog(void); /* from the main loop only: it proves that the loop turns */
+/* Start-up or stopping makes progress and needs up to this much longer. */
+void notify_extend_timeout(uint64_t more_ns);
+/* Period in which systemd wants notify_watchdog, 0 when it does not. Feed it at half of that. */
+uint64_t notify_watchdog_ns(void);

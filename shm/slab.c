@@ -1,0 +1,239 @@
+/* See shm/slab.h. */
+#include "shm/slab.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shm/hugepages.h"
+#include "shm/segment.h"
+
+enum {
+    TOUCHERS_MAX = 8,
+    TOUCHER_BYTES_MIN = 128 << 20, /* below it a further process costs more than it saves */
+    ORDINARY_PAGE_BYTES = 4096,
+};
+
+static const int seals_needed = F_SEAL_SHRINK | F_SEAL_GROW;
+
+/* In a child of its own, which a shortage may kill: SIGBUS where a promised page is not given, the
+ * memory controller's SIGKILL, for which it volunteers. Only async-signal-safe calls. */
+static _Noreturn void touch(int fd, off_t from, size_t bytes, size_t page_bytes)
+{
+    static const struct rlimit no_core = {0, 0};
+    sigset_t none;
+    int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(SIGBUS, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (score >= 0 && write(score, "1000", 4) < 0)
+        close(score); /* then the supervisor is as likely a victim: nothing to be done */
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, from);
+    if (memory == MAP_FAILED)
+        _exit(errno);
+    for (size_t at = 0; at < bytes; at += page_bytes)
+        *(volatile char *)(memory + at) = 0;
+    _exit(0);
+}
+
+static int toucher_result(pid_t pid, const char **ret_cause)
+{
+    int status;
+
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return -errno;
+    }
+    if (WIFEXITED(status)) {
+        if (WEXITSTATUS(status))
+            *ret_cause = strerror(WEXITSTATUS(status));
+        return -WEXITSTATUS(status);
+    }
+    *ret_cause = WTERMSIG(status) == SIGBUS    ? "promised pages were not given (SIGBUS)"
+                 : WTERMSIG(status) == SIGKILL ? "killed while touching pages, out of memory?"
+                                               : "the touching process died";
+    return -ENOMEM;
+}
+
+/* Touches all pages in as many processes as pay. */
+static int touch_all(int fd, size_t bytes, size_t page_bytes, const char **ret_cause)
+{
+    pid_t pids[TOUCHERS_MAX];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t pages = bytes / page_bytes, count = bytes / TOUCHER_BYTES_MIN, started = 0;
+    int error = 0;
+
+    count = count > TOUCHERS_MAX ? TOUCHERS_MAX : count;
+    count = cpus > 0 && count > (size_t)cpus ? (size_t)cpus : count;
+    count = count > pages ? pages : count;
+    count = count ? count : 1;
+    for (; started < count && error == 0; started++) {
+        size_t first = pages * started / count, end = pages * (started + 1) / count;
+        pids[started] = fork();
+        if (pids[started] == 0)
+            touch(fd, (off_t)(first * page_bytes), (end - first) * page_bytes, page_bytes);
+        if (pids[started] < 0) {
+            error = -errno;
+            *ret_cause = "fork failed";
+            break;
+        }
+    }
+    for (size_t i = 0; i < started; i++) {
+        int result = toucher_result(pids[i], ret_cause);
+        error = error ? error : result;
+    }
+    return error;
+}
+
+static int create_on(const char *name, size_t bytes, size_t page_bytes, bool is_hugepage,
+                     bool is_key, struct slab *ret, const char **ret_cause)
+{
+    unsigned log2 = (unsigned)__builtin_ctzl(page_bytes); /* MAP_ and MFD_ encode it alike */
+    int fd = segment_memfd(name, is_hugepage ? MFD_HUGETLB | log2 << MAP_HUGE_SHIFT : 0);
+    int error;
+
+    *ret_cause = "memfd_create failed";
+    if (fd < 0)
+        return fd;
+    *ret_cause = NULL;
+    bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+    error = ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
+    if (error == 0)
+        error = touch_all(fd, bytes, page_bytes, ret_cause);
+    /* Every page is there; this catches what touching through a mapping would not. */
+    if (error == 0 && fallocate(fd, 0, 0, (off_t)bytes) < 0)
+        error = -errno;
+    if (error == 0 && fcntl(fd, F_ADD_SEALS, seals_needed | (is_key ? 0 : F_SEAL_SEAL)) < 0)
+        error = -errno;
+    if (error < 0) {
+        if (!*ret_cause)
+            *ret_cause = strerror(-error);
+        close(fd);
+        return error;
+    }
+    *ret = (struct slab){
+        .fd = fd, .bytes = bytes, .page_bytes = page_bytes, .is_hugepage = is_hugepage};
+    return 0;
+}
+
+static int create(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
+                  bool is_key, struct slab *ret, struct slab_fault *ret_fault)
+{
+    const char *cause;
+    int error;
+
+    ret_fault->text[0] = '\0';
+    if (bytes == 0 || bytes > (size_t)INT64_MAX / 2 ||
+        (pages != SLAB_PAGES_OFF &&
+         (hugepage_bytes <= ORDINARY_PAGE_BYTES || (hugepage_bytes & (hugepage_bytes - 1))))) {
+        snprintf(ret_fault->text, sizeof ret_fault->text, "impossible size or page size");
+        return -EINVAL;
+    }
+    if (pages != SLAB_PAGES_OFF) {
+        error = create_on(name, bytes, hugepage_bytes, true, is_key, ret, &cause);
+        if (error == 0)
+            return 0;
+        hugepages_explain(cause, bytes, hugepage_bytes, ret_fault);
+        if (pages == SLAB_PAGES_REQUIRE)
+            return error;
+    }
+    error = create_on(name, bytes, ORDINARY_PAGE_BYTES, false, is_key, ret, &cause);
+    if (error < 0)
+        snprintf(ret_fault->text, sizeof ret_fault->text,
+                 "%s: %zu MiB of ordinary pages cannot be had; free memory, or use fewer or "
+                 "smaller slabs",
+                 cause, bytes >> 20);
+    return error;
+}
+
+int slab_create(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
+                struct slab *ret, struct slab_fault *ret_fault)
+{
+    return create(name, bytes, pages, hugepage_bytes, false, ret, ret_fault);
+}
+
+int slab_create_key(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
+                    struct slab *ret, struct slab_fault *ret_fault)
+{
+    return create(name, bytes, pages, hugepage_bytes, true, ret, ret_fault);
+}
+
+int slab_seal_key(struct slab *key)
+{
+    /* FUTURE_WRITE rather than WRITE: kernels before 6.7 refuse shared read-only mappings of the
+     * latter. The loader's own mapping is gone with the loader. */
+    return fcntl(key->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0 ? -errno : 0;
+}
+
+void slab_destroy(struct slab *slab)
+{
+    if (slab->bytes)
+        close(slab->fd);
+    *slab = (struct slab){.fd = -1};
+}
+
+static int map(int fd, size_t bytes, bool writable, void **ret_memory, bool *ret_is_hugepage)
+{
+    struct stat status;
+    struct statfs filesystem;
+    void *memory;
+    int seals;
+
+    if (fstat(fd, &status) < 0 || fstatfs(fd, &filesystem) < 0)
+        return -errno;
+    seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & seals_needed) != seals_needed || bytes == 0 ||
+        (uint64_t)status.st_size != bytes)
+        return -EPROTO;
+    memory = mmap(NULL, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return -errno;
+    if (madvise(memory, bytes, MADV_DONTDUMP) < 0 || madvise(memory, bytes, MADV_DONTFORK) < 0) {
+        int error = -errno;
+        munmap(memory, bytes);
+        return error;
+    }
+    *ret_is_hugepage = filesystem.f_type == HUGETLBFS_MAGIC;
+    *ret_memory = memory;
+    return 0;
+}
+
+int slab_map(int fd, size_t bytes, bool writable, void **ret_memory, bool *ret_is_locked)
+{
+    bool is_hugepage;
+    int error = map(fd, bytes, writable, ret_memory, &is_hugepage);
+
+    if (error == 0)
+        *ret_is_locked = is_hugepage || mlock(*ret_memory, bytes) == 0;
+    return error;
+}
+
+int slab_map_key(int fd, size_t bytes, const void **ret_memory)
+{
+    bool is_hugepage;
+    void *memory;
+    int error = map(fd, bytes, false, &memory, &is_hugepage);
+
+    if (error == 0)
+        *ret_memory = memory;
+    return error;
+}
+
+void slab_unmap(const void *memory, size_t bytes)
+{
+    if (memory)
+        munmap((void *)memory, bytes);
+}
