@@ -33,9 +33,10 @@ int reply_code_from_string(const char *text, enum reply_code *ret);
 
 /* ---- writing (daemon) ---- */
 
-/* reply_begin; exactly one value (a map, usually); reply_finish. Counts of maps and arrays are
- * filled in by reply_close. `key` is NULL inside arrays and for the outermost value. Allocation
- * failures and overflow are remembered and reported by reply_finish. */
+/* reply_begin; exactly one value (a map, usually); reply_finish; reply_destroy. Counts of maps and
+ * arrays are filled in by reply_close. `key` is NULL inside arrays and for the outermost value.
+ * Failures are remembered and reported by reply_finish. The object must not move between begin and
+ * destroy, and every begin needs its destroy. */
 struct reply {
     msgpack_sbuffer buffer;
     msgpack_packer packer;
@@ -44,7 +45,8 @@ struct reply {
         size_t count_off; /* where the 16-bit count is in the buffer */
         uint32_t count;
     } open[FRAME_DEPTH_MAX];
-    bool has_failed;
+    uint32_t elements; /* written, as frame.h counts them */
+    int error;         /* the first: -ENOMEM, -EMSGSIZE, -EINVAL for unbalanced calls */
 };
 
 void reply_begin(struct reply *reply, uint32_t message_id);
@@ -57,7 +59,7 @@ void reply_signed(struct reply *reply, const char *key, int64_t value);
 void reply_real(struct reply *reply, const char *key, double value);
 void reply_bool(struct reply *reply, const char *key, bool value);
 /* Borrowed bytes of the finished reply, valid until reply_destroy. -ENOMEM; -EMSGSIZE beyond
- * FRAME_BYTES_MAX (the caller answers with an error instead). */
+ * FRAME_BYTES_MAX or FRAME_ELEMENTS_MAX (the caller answers with an error instead). */
 int reply_finish(struct reply *reply, const uint8_t **ret_bytes, size_t *ret_count);
 void reply_destroy(struct reply *reply); /* accepts a zeroed object */
 
