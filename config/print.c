@@ -1,5 +1,5 @@
 /* The option table as text: effective values, the annotated sample, the man page. */
-#include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "config/config.h"
