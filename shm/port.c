@@ -126,8 +126,10 @@ static int receive_key(struct port *port, const struct courier_tag *tag, int fd,
     if (count != 1 || key->memory)
         return -EPROTO;
     int error = slab_map_key(fd, tag->bytes, &key->memory);
-    if (error == 0)
+    if (error == 0) {
         key->bytes = tag->bytes;
+        key->serial = ++port->keys_received;
+    }
     return error;
 }
 

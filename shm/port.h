@@ -36,6 +36,7 @@ struct port_slab {
 struct port_key {
     const void *memory; /* read-only mapping of the prepared key, NULL when not held */
     size_t bytes;
+    uint64_t serial; /* of the arrival: another key under the same id has another */
 };
 
 struct port {
@@ -45,6 +46,7 @@ struct port {
     bool slabs_locked; /* false once an mlock was refused */
     struct port_slab slabs[SLABS_MAX];
     struct port_key keys[CIRCUITS_MAX];
+    uint64_t keys_received;
     struct port_input {
         uint64_t generation;
         uint32_t slot;

@@ -1,0 +1,17 @@
+/* cuzk-finalizer: assembles and checks proofs (worker.c). */
+#include "finalizer/worker.h"
+
+/* Large: keys of every circuit and the public inputs of one partition. */
+static struct finalizer_worker worker;
+
+int main(int argc, char **argv)
+{
+    struct worker_options options;
+    if (worker_options_parse(argc, argv, &options) < 0 ||
+        worker_open(&worker.frame, WORKER_FINALIZER, &options, 0) < 0)
+        return WORKER_EXIT_START;
+    worker_ready(&worker.frame, NULL, NULL);
+    const int status = finalizer_worker_run(&worker);
+    worker_close(&worker.frame);
+    return status;
+}

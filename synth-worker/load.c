@@ -1,0 +1,51 @@
+/* Upstream: the key cache written by prepare.c; downstream: every worker maps the memory. */
+#include "synth-worker/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "groth16/key/prepared.h"
+#include "synth-worker/helper.h"
+
+static int load_fail(const char *what, int error, const struct reason *reason)
+{
+    char text[sizeof reason->text + 64];
+    snprintf(text, sizeof text, "%s: %s", what, reason->text[0] ? reason->text : strerror(-error));
+    return helper_fail(text);
+}
+
+static int load_run(struct helper *helper)
+{
+    struct stat file, shared;
+    struct prepared prepared;
+    struct reason reason = {""};
+    if (fstat(HELPER_FD_INPUT, &file) < 0 || fstat(HELPER_FD_OUTPUT, &shared) < 0)
+        return load_fail("examining the descriptors", -errno, &reason);
+    const size_t bytes = (size_t)shared.st_size;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_FD_OUTPUT, 0);
+    if (memory == MAP_FAILED)
+        return load_fail("mapping the key's memory", -errno, &reason);
+    int error =
+        prepared_load(HELPER_FD_INPUT, memory, bytes, helper->has_digest ? helper->digest : NULL,
+                      helper->pool, &helper->progress, &reason);
+    if (error == 0)
+        error = prepared_attach(memory, bytes, &prepared, &reason);
+    /* Before the result is told: the supervisor then seals the memory against writing. */
+    munmap(memory, bytes);
+    if (error < 0)
+        return load_fail("loading the prepared key", error, &reason);
+    return helper_succeed(&prepared, (uint64_t)file.st_size);
+}
+
+int load_main(int argc, char **argv)
+{
+    struct helper helper;
+    int status = 1;
+    if (helper_open(argc, argv, "load", &helper) == 0)
+        status = load_run(&helper);
+    helper_close(&helper);
+    return status;
+}

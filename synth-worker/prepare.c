@@ -1,0 +1,64 @@
+/* Upstream: `circuit add`, [Circuit] sections; downstream: the key cache, then load.c. */
+#include "synth-worker/prepare.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "groth16/key/prepared.h"
+#include "groth16/key/r1cs.h"
+#include "groth16/key/zkey.h"
+#include "synth-worker/helper.h"
+
+/* Says which file a reason is about. */
+static int prepare_fail(const char *what, int error, const struct reason *reason)
+{
+    char text[sizeof reason->text + 64];
+    snprintf(text, sizeof text, "%s: %s", what, reason->text[0] ? reason->text : strerror(-error));
+    return helper_fail(text);
+}
+
+static int prepare_run(struct helper *helper)
+{
+    struct zkey zkey;
+    struct r1cs r1cs;
+    struct prepared prepared;
+    struct stat status;
+    struct reason reason = {""};
+    uint8_t digest[PREPARED_DIGEST_BYTES];
+
+    int error = zkey_open(HELPER_FD_INPUT, &zkey, &reason);
+    if (error < 0)
+        return prepare_fail("the proving key (.zkey)", error, &reason);
+    if (helper->has_r1cs) {
+        error = r1cs_open(HELPER_FD_R1CS, &r1cs, &reason);
+        if (error < 0)
+            return prepare_fail("the constraints (.r1cs)", error, &reason);
+    }
+    error = prepared_write(&zkey, helper->has_r1cs ? &r1cs : NULL, HELPER_FD_OUTPUT, helper->pool,
+                           &helper->progress, digest, &reason);
+    if (error < 0)
+        return prepare_fail("preparing the key", error, &reason);
+    if (fsync(HELPER_FD_OUTPUT) < 0 && errno != EINVAL) /* EINVAL: a memfd, nothing to sync */
+        return prepare_fail("writing the prepared key", -errno, &reason);
+    error = prepared_read_header(HELPER_FD_OUTPUT, &prepared, &reason);
+    if (error == 0 && fstat(HELPER_FD_OUTPUT, &status) < 0)
+        error = -errno;
+    if (error == 0 && memcmp(digest, prepared.digest, sizeof digest) != 0)
+        error = -EIO;
+    if (error < 0)
+        return prepare_fail("reading the prepared key back", error, &reason);
+    return helper_succeed(&prepared, (uint64_t)status.st_size);
+}
+
+int prepare_main(int argc, char **argv)
+{
+    struct helper helper;
+    int status = 1;
+    if (helper_open(argc, argv, "prepare", &helper) == 0)
+        status = prepare_run(&helper);
+    helper_close(&helper);
+    return status;
+}

@@ -1,0 +1,6 @@
+/* cuzk-synth --prepare: descriptor 3 a .zkey, 6 its .r1cs (with --r1cs), 4 an empty file for the
+ * prepared key, 5 the result (helper.h). Everything in the key is checked; a hostile key ends this
+ * process and nothing else. Exit status 0 or 1. */
+#pragma once
+
+int prepare_main(int argc, char **argv);

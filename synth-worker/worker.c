@@ -1,0 +1,352 @@
+/* The synthesis worker's loop. Upstream: the supervisor's grant, the client's file; downstream: the
+ * slab, which a backend reads once the partition is READY. */
+#include "synth-worker/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/clock.h"
+#include "synth-worker/check.h"
+#include "synth-worker/evaluate.h"
+
+/* Pieces of work of one turn, some 10 ms on two cores. */
+enum {
+    SYNTH_VALUES_PIECE = 1 << 20,
+    SYNTH_ROWS_PIECE = 1 << 16,
+};
+
+static unsigned synth_reap(struct synth_worker *worker);
+static int synth_take(struct synth_worker *worker);
+static unsigned synth_work(struct synth_worker *worker);
+static unsigned synth_held_count(const struct synth_worker *worker);
+
+int synth_worker_run(struct synth_worker *worker)
+{
+    int error = 0;
+    while (error >= 0) {
+        worker_turn(&worker->frame);
+        unsigned work = synth_reap(worker);
+        error = synth_take(worker);
+        if (error < 0)
+            break;
+        work += (unsigned)error;
+        work += synth_work(worker);
+        worker_publish(&worker->frame);
+        if (worker->frame.is_stopping && synth_held_count(worker) == 0)
+            return WORKER_EXIT_STOPPED;
+        /* With work at hand this does not wait, only moves the reads in the background on. */
+        error = worker_wait(&worker->frame, work ? 0 : UINT64_MAX);
+    }
+    log_error("the channel to the supervisor broke: %s; this worker ends", strerror(-error));
+    return WORKER_EXIT_PROTOCOL;
+}
+
+static unsigned synth_held_count(const struct synth_worker *worker)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++)
+        count += worker->held[i].is_held;
+    return count;
+}
+
+/* Answers. */
+
+static void synth_stage_next(struct synth_worker *worker)
+{
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        if (worker->held[i].is_held) {
+            worker_stage(&worker->frame, PHASE_READ, worker->held[i].grant.slot);
+            return;
+        }
+    }
+    worker_stage(&worker->frame, PHASE_COUNT, 0);
+}
+
+static void synth_answer(struct synth_worker *worker, struct synth_partition *partition)
+{
+    read_end(&partition->read);
+    worker_trim(&worker->frame, synth_held_count(worker) == 1, &partition->grant,
+                &partition->answer);
+    partition->is_held = false;
+    synth_stage_next(worker);
+    worker_answer(&worker->frame, &partition->grant, &partition->answer, partition->taken_ns);
+}
+
+static void synth_answer_failed(struct synth_worker *worker, struct synth_partition *partition,
+                                enum blame blame, int result, const char *text)
+{
+    port_answer_fail(&partition->answer, blame, result, text);
+    synth_answer(worker, partition);
+}
+
+/* Closes the phase that a step belongs to, and goes on to the next step. */
+static void synth_next_step(struct synth_worker *worker, struct synth_partition *partition,
+                            enum phase phase, uint64_t bytes, enum synth_step next)
+{
+    const uint64_t now_ns = clock_now_ns();
+    worker_phase(&worker->frame, phase, partition->step_began_ns, now_ns, bytes, &partition->grant,
+                 &partition->answer);
+    partition->step = next;
+    partition->step_began_ns = now_ns;
+    partition->position = 0;
+}
+
+/* Reap: reads that have moved on. */
+
+static unsigned synth_reap(struct synth_worker *worker)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        struct synth_partition *partition = &worker->held[i];
+        if (!partition->is_held || partition->step != SYNTH_READ)
+            continue;
+        if (!read_step(&partition->read) && partition->read.state < READ_DONE)
+            continue;
+        count++;
+        worker_step(&worker->frame);
+        if (partition->read.state == READ_FAILED) {
+            synth_next_step(worker, partition, PHASE_READ, 0, SYNTH_READ);
+            synth_answer_failed(worker, partition, BLAME_INPUT, -EBADMSG,
+                                partition->read.reason.text);
+        } else if (partition->read.state == READ_DONE) {
+            synth_next_step(worker, partition, PHASE_READ, partition->read.wtns.data_bytes,
+                            SYNTH_VALUES);
+        }
+    }
+    return count;
+}
+
+/* Grants. */
+
+/* The key as attached in this worker, or NULL with the reason. */
+static const struct prepared *synth_key(struct synth_worker *worker, uint64_t id,
+                                        struct reason *reason)
+{
+    if (id >= CIRCUITS_MAX || !worker->frame.port.keys[id].memory) {
+        reason_set(reason, -ENOENT, "key %u did not arrive in this worker", (unsigned)id);
+        return NULL;
+    }
+    struct synth_key *key = &worker->keys[id];
+    const struct port_key *mapped = &worker->frame.port.keys[id];
+    if (key->serial != mapped->serial) {
+        if (prepared_attach(mapped->memory, mapped->bytes, &key->prepared, reason) < 0)
+            return NULL;
+        key->serial = mapped->serial;
+    }
+    return &key->prepared;
+}
+
+static void synth_begin(struct synth_worker *worker, struct synth_partition *partition)
+{
+    const struct message *grant = &partition->grant;
+    const uint64_t slab = grant->numbers[1];
+    struct reason reason;
+    int fds[2] = {-1, -1};
+    const unsigned fd_count = port_take_input(&worker->frame.port, grant, fds);
+    if (fd_count == 2)
+        close(fds[1]);
+    partition->read.fd = fd_count ? fds[0] : -1;
+    partition->read.is_flying = false;
+    partition->step = SYNTH_READ;
+    partition->step_began_ns = worker->frame.turn_ns;
+    partition->position = 0;
+
+    partition->key = synth_key(worker, grant->numbers[0], &reason);
+    if (!partition->key) {
+        synth_answer_failed(worker, partition, BLAME_DEVICE, -ENOENT, reason.text);
+        return;
+    }
+    if (fd_count == 0) {
+        synth_answer_failed(worker, partition, BLAME_DEVICE, -ENOENT,
+                            "the witness's descriptor did not arrive");
+        return;
+    }
+    if (slab >= SLABS_MAX || !worker->frame.port.slabs[slab].memory ||
+        worker->frame.port.slabs[slab].bytes < prepared_slab_bytes(partition->key)) {
+        reason_set(&reason, -ENOENT,
+                   "slab %u did not arrive in this worker or is smaller than %llu", (unsigned)slab,
+                   (unsigned long long)prepared_slab_bytes(partition->key));
+        synth_answer_failed(worker, partition, BLAME_DEVICE, -ENOENT, reason.text);
+        return;
+    }
+    partition->slab = worker->frame.port.slabs[slab].memory;
+    const struct slab_layout layout = prepared_slab_layout(partition->key);
+    read_start(&partition->read, worker->frame.loop, partition->read.fd, partition->key,
+               partition->slab + layout.witness_off);
+    synth_stage_next(worker);
+}
+
+static int synth_on_synthesize(struct synth_worker *worker, const struct message *grant,
+                               const struct message *answer)
+{
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        struct synth_partition *partition = &worker->held[i];
+        if (partition->is_held)
+            continue;
+        partition->is_held = true;
+        partition->grant = *grant;
+        partition->answer = *answer;
+        partition->taken_ns = worker->frame.turn_ns;
+        synth_begin(worker, partition);
+        return 0;
+    }
+    return -EPROTO; /* more grants than the contract allows */
+}
+
+static void synth_on_cancel(struct synth_worker *worker, const struct message *grant)
+{
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        struct synth_partition *partition = &worker->held[i];
+        if (partition->is_held && partition->grant.generation == grant->generation &&
+            partition->grant.slot == grant->slot)
+            synth_answer_failed(worker, partition, BLAME_CANCELLED, -ECANCELED, "cancelled");
+    }
+}
+
+/* Keys arrive with the courier and are attached when first used; both calls only answer. */
+static void synth_on_key(struct synth_worker *worker, const struct message *grant,
+                         struct message *answer)
+{
+    const uint64_t id = grant->numbers[0];
+    struct reason reason;
+    if (grant->operation == OPERATION_LOAD_KEY) {
+        if (!synth_key(worker, id, &reason))
+            port_answer_fail(answer, BLAME_DEVICE, -ENOENT, reason.text);
+    } else {
+        bool is_used = false;
+        for (unsigned i = 0; i < GRANTS_HELD_MAX; i++)
+            is_used |= worker->held[i].is_held && worker->held[i].grant.numbers[0] == id;
+        if (is_used) {
+            port_answer_fail(answer, BLAME_DEVICE, -EBUSY, "a held partition uses the key");
+        } else {
+            port_drop_key(&worker->frame.port, (uint32_t)id);
+        }
+    }
+    port_complete(&worker->frame.port, answer);
+}
+
+static int synth_take(struct synth_worker *worker)
+{
+    struct message grant, answer;
+    int count = 0, error;
+    while ((error = worker_take_grant(&worker->frame, &grant, &answer)) > 0) {
+        switch (grant.operation) {
+        case OPERATION_SYNTHESIZE:
+            error = synth_on_synthesize(worker, &grant, &answer);
+            break;
+        case OPERATION_CANCEL:
+            synth_on_cancel(worker, &grant);
+            break;
+        case OPERATION_LOAD_KEY:
+        case OPERATION_DROP_KEY:
+            error = grant.numbers[0] < CIRCUITS_MAX ? 0 : -EPROTO;
+            if (error == 0)
+                synth_on_key(worker, &grant, &answer);
+            break;
+        default:
+            error = -EPROTO;
+        }
+        if (error < 0)
+            return error;
+        count++;
+    }
+    return error < 0 ? error : count;
+}
+
+/* Work: one piece of the most urgent partition whose values are there. */
+
+static struct synth_partition *synth_pick(struct synth_worker *worker)
+{
+    struct synth_partition *best = NULL;
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        struct synth_partition *partition = &worker->held[i];
+        if (!partition->is_held || partition->step == SYNTH_READ)
+            continue;
+        if (!best || partition->grant.order_key < best->grant.order_key ||
+            (partition->grant.order_key == best->grant.order_key &&
+             partition->grant.generation < best->grant.generation))
+            best = partition;
+    }
+    return best;
+}
+
+static size_t synth_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void synth_values_piece(struct synth_worker *worker, struct synth_partition *partition)
+{
+    const struct slab_layout layout = prepared_slab_layout(partition->key);
+    const size_t total = partition->key->shape.variable_count;
+    const size_t end = synth_min(total, partition->position + SYNTH_VALUES_PIECE);
+    struct reason reason;
+    worker_stage(&worker->frame, PHASE_CHECK, partition->grant.slot);
+    if (check_values(worker->pool, &partition->read.wtns,
+                     (const uint64_t *)(partition->slab + layout.witness_off), partition->position,
+                     end, &reason) < 0) {
+        synth_next_step(worker, partition, PHASE_CHECK, 0, SYNTH_VALUES);
+        synth_answer_failed(worker, partition, BLAME_INPUT, -EBADMSG, reason.text);
+        return;
+    }
+    partition->position = end;
+    if (end == total)
+        synth_next_step(worker, partition, PHASE_CHECK, 0, SYNTH_EVALUATE);
+}
+
+static void synth_evaluate_piece(struct synth_worker *worker, struct synth_partition *partition)
+{
+    const size_t total = (size_t)1 << partition->key->shape.domain_log2;
+    const size_t end = synth_min(total, partition->position + SYNTH_ROWS_PIECE);
+    worker_stage(&worker->frame, PHASE_EVALUATE, partition->grant.slot);
+    evaluate_rows(worker->pool, partition->key, partition->slab, partition->position, end);
+    partition->position = end;
+    if (end < total)
+        return;
+    evaluate_pad(partition->key, partition->slab);
+    synth_next_step(worker, partition, PHASE_EVALUATE, 0, SYNTH_CONSTRAINTS);
+    if (!partition->key->has_c)
+        synth_answer(worker, partition);
+}
+
+static void synth_constraints_piece(struct synth_worker *worker, struct synth_partition *partition)
+{
+    const size_t total = partition->key->shape.constraint_count;
+    const size_t end = synth_min(total, partition->position + SYNTH_ROWS_PIECE);
+    struct reason reason;
+    worker_stage(&worker->frame, PHASE_CHECK, partition->grant.slot);
+    const int error = check_constraints(worker->pool, partition->key, partition->slab,
+                                        partition->position, end, &reason);
+    partition->position = end;
+    if (error == 0 && end < total)
+        return;
+    synth_next_step(worker, partition, PHASE_CHECK, 0, SYNTH_CONSTRAINTS);
+    if (error < 0)
+        synth_answer_failed(worker, partition, BLAME_INPUT, error, reason.text);
+    else
+        synth_answer(worker, partition);
+}
+
+static unsigned synth_work(struct synth_worker *worker)
+{
+    struct synth_partition *partition = synth_pick(worker);
+    if (!partition)
+        return 0;
+    worker_step(&worker->frame);
+    switch (partition->step) {
+    case SYNTH_VALUES:
+        synth_values_piece(worker, partition);
+        break;
+    case SYNTH_EVALUATE:
+        synth_evaluate_piece(worker, partition);
+        break;
+    case SYNTH_CONSTRAINTS:
+        synth_constraints_piece(worker, partition);
+        break;
+    case SYNTH_READ:
+        break;
+    }
+    return 1;
+}
