@@ -4,7 +4,13 @@ known_answer.c, computed here without any of the product's code. Every point is 
 the generator, so each sum is one multiple; the quotient is interpolated term by term.
 
     python3 gpu-worker/known_answer.py > gpu-worker/known_answer_constants.h
+    python3 gpu-worker/known_answer.py --check
 """
+
+import contextlib
+import io
+import os
+import sys
 
 VARIABLES, PUBLIC, ROWS, LOG2 = 24, 3, 20, 5
 DOMAIN = 1 << LOG2
@@ -167,5 +173,15 @@ def main():
         print("};" if c is CURVES[-1] else "};\n")
 
 
+def check():
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        main()
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "known_answer_constants.h")
+    with open(path) as committed:
+        if committed.read() != text.getvalue():
+            sys.exit("known_answer_constants.h is not what known_answer.py makes")
+
+
 if __name__ == "__main__":
-    main()
+    check() if sys.argv[1:] == ["--check"] else main()
