@@ -59,24 +59,24 @@ LIMBS_INLINE void FIELD_FN(_select)(FIELD *r, const FIELD *a, const FIELD *b, bo
 
 LIMBS_INLINE void FIELD_FN(_add)(FIELD *r, const FIELD *a, const FIELD *b)
 {
-    limbs_mod_add(r->l, a->l, b->l, FIELD_FN(_modulus), FIELD_LIMBS);
+    mont_add(r->l, a->l, b->l, FIELD_FN(_modulus), FIELD_LIMBS);
 }
 
 LIMBS_INLINE void FIELD_FN(_sub)(FIELD *r, const FIELD *a, const FIELD *b)
 {
-    limbs_mod_sub(r->l, a->l, b->l, FIELD_FN(_modulus), FIELD_LIMBS);
+    mont_sub(r->l, a->l, b->l, FIELD_FN(_modulus), FIELD_LIMBS);
 }
 
 LIMBS_INLINE void FIELD_FN(_dbl)(FIELD *r, const FIELD *a)
 {
-    limbs_mod_add(r->l, a->l, a->l, FIELD_FN(_modulus), FIELD_LIMBS);
+    mont_add(r->l, a->l, a->l, FIELD_FN(_modulus), FIELD_LIMBS);
 }
 
 LIMBS_INLINE void FIELD_FN(_neg)(FIELD *r, const FIELD *a)
 {
     static const FIELD zero = {{0}};
 
-    limbs_mod_sub(r->l, zero.l, a->l, FIELD_FN(_modulus), FIELD_LIMBS);
+    mont_sub(r->l, zero.l, a->l, FIELD_FN(_modulus), FIELD_LIMBS);
 }
 
 LIMBS_INLINE void FIELD_FN(_mul)(FIELD *r, const FIELD *a, const FIELD *b)
