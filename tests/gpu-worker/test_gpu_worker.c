@@ -1,0 +1,263 @@
+/* A real cuzk-gpu process with the CPU backend under a rig that plays the supervisor. */
+#include <signal.h>
+#include <unistd.h>
+
+#include "shm/trace.h"
+#include "tests/shm/proof_rig.h"
+#include "tests/shm/worker_rig.h"
+#include "tests/test.h"
+
+static const char *const cpu_two_threads[] = {"--backend", "cpu", "--threads", "2", NULL};
+
+struct bench {
+    struct rig rig;
+    struct rig_key key;
+};
+
+static void load_key(struct bench *bench, uint32_t id)
+{
+    struct message grant = rig_message(&bench->rig, OPERATION_LOAD_KEY, 0, id, 0), answer;
+    rig_send_key(&bench->rig, id, &bench->key);
+    rig_grant(&bench->rig, &grant);
+    ASSERT(rig_take(&bench->rig, &answer, 10000));
+    ASSERT_INT(answer.operation, OPERATION_LOAD_KEY);
+    if (answer.blame)
+        fprintf(stderr, "%s\n", rig_text(&answer));
+    ASSERT_INT(answer.blame, BLAME_NONE);
+}
+
+static void open_bench(struct bench *bench, const char *name, const char *event_loop,
+                       unsigned slabs)
+{
+    char zkey[128], witness[128];
+    snprintf(zkey, sizeof zkey, "good/%s/circuit.zkey", name);
+    snprintf(witness, sizeof witness, "good/%s/w1.wtns", name);
+    rig_key_make(&bench->key, CUZK_SYNTH, zkey, NULL);
+    rig_start_ready(&bench->rig, WORKER_GPU, CUZK_GPU, event_loop, cpu_two_threads);
+    load_key(bench, 0);
+    const int fd = rig_open(witness);
+    for (unsigned i = 0; i < slabs; i++) {
+        rig_slab(&bench->rig, i, prepared_slab_bytes(&bench->key.prepared));
+        proof_rig_fill(&bench->key.prepared, fd, bench->rig.slab_memory[i]);
+    }
+    close(fd);
+}
+
+static void close_bench(struct bench *bench)
+{
+    ASSERT_INT(rig_stop(&bench->rig), 0);
+    rig_key_destroy(&bench->key);
+}
+
+/* The answer to a PROVE; counts UPLOADED on the way. */
+static struct message take_proved(struct rig *rig, unsigned *uploads)
+{
+    struct message answer;
+    do {
+        ASSERT(rig_take(rig, &answer, 60000));
+        if (answer.operation == OPERATION_UPLOADED)
+            (*uploads)++;
+    } while (answer.operation == OPERATION_UPLOADED);
+    ASSERT_INT(answer.operation, OPERATION_PROVE);
+    return answer;
+}
+
+static void check_proves(const char *name, const char *event_loop)
+{
+    struct bench bench;
+    struct message answer;
+    unsigned uploads = 0;
+    open_bench(&bench, name, event_loop, 3);
+    const struct prepared *key = &bench.key.prepared;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct message grant = rig_message(&bench.rig, OPERATION_PROVE, i, 0, i);
+        rig_grant(&bench.rig, &grant);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        answer = take_proved(&bench.rig, &uploads);
+        ASSERT_INT(answer.blame, BLAME_NONE);
+        ASSERT_INT(answer.payload_bytes, 4 * key->curve->g1_bytes + key->curve->g2_bytes);
+        ASSERT_INT(proof_rig_verify_sums(key, bench.rig.slab_memory[answer.slot], answer.payload),
+                   VERIFY_OK);
+        ASSERT(answer.phase_us[PHASE_MSM_H] > 0 && answer.phase_us[PHASE_MSM_B2] > 0);
+    }
+    ASSERT_INT(uploads, 3);
+    ASSERT(strstr(rig_log(&bench.rig), "GPU_TIMING partition job=7 partition=1 outcome=ok"));
+    ASSERT_INT(bench.rig.channel.layout->progress.partitions_done, 3);
+    struct trace_event events[64];
+    const uint32_t count = trace_read(&bench.rig.channel.layout->trace, events, 64);
+    ASSERT(count >= 18);
+    for (uint32_t i = 0; i < count; i++)
+        ASSERT(events[i].job == 7 && events[i].end_ns >= events[i].begin_ns);
+    close_bench(&bench);
+}
+
+TEST(partitions_are_proved_on_both_curves_and_both_loops)
+{
+    check_proves("mul.bn128", "auto");
+    check_proves("nopub.bn128", "ppoll");
+    check_proves("chain12.bn128", "auto");
+    check_proves("mul.bls12381", "ppoll");
+    check_proves("chain12.bls12381", "auto");
+}
+
+TEST(ready_tells_the_backend)
+{
+    struct rig rig;
+    const struct message ready =
+        rig_start_ready(&rig, WORKER_GPU, CUZK_GPU, "auto", cpu_two_threads);
+    ASSERT_INT(ready.numbers[0], rig.child.pid);
+    ASSERT_INT(ready.numbers[2], READY_BACKEND_CPU);
+    ASSERT_INT(ready.numbers[3], 0);
+    ASSERT_INT(ready.numbers[5], 2);
+    ASSERT_STR(rig_text(&ready), "cpu");
+    ASSERT_INT(rig_stop(&rig), 0);
+}
+
+TEST(cuda_in_a_build_without_it_is_refused_in_one_line)
+{
+    static const char *const extra[] = {"--backend", "cuda", NULL};
+    struct rig rig;
+    rig_start(&rig, WORKER_GPU, CUZK_GPU, "auto", extra);
+    ASSERT_INT(rig_wait_end(&rig, 10000), 1 << 8);
+    ASSERT(strstr(rig_log(&rig), "[GPU] Backend=cpu"));
+    rig_destroy(&rig);
+}
+
+TEST(auto_falls_back_to_the_cpu_loudly)
+{
+    static const char *const extra[] = {"--backend", "auto", "--threads", "1", NULL};
+    struct rig rig;
+    const struct message ready = rig_start_ready(&rig, WORKER_GPU, CUZK_GPU, "auto", extra);
+    ASSERT_INT(ready.numbers[2], READY_BACKEND_CPU);
+    ASSERT_INT(ready.numbers[3], 1);
+    ASSERT(strstr(rig_log(&rig), "warn"));
+    ASSERT_INT(rig_stop(&rig), 0);
+}
+
+TEST(the_lowest_order_key_held_is_proved_first)
+{
+    struct bench bench;
+    unsigned uploads = 0, places[GRANTS_HELD_MAX] = {0};
+    open_bench(&bench, "chain12.bn128", "auto", 4);
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        struct message grant = rig_message(&bench.rig, OPERATION_PROVE, i, 0, i % 4);
+        grant.order_key = 1000 - i;
+        rig_grant(&bench.rig, &grant);
+    }
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++)
+        places[take_proved(&bench.rig, &uploads).slot] = i;
+    for (unsigned i = 2; i + 1 < GRANTS_HELD_MAX; i++)
+        ASSERT(places[i] > places[i + 1]);
+    close_bench(&bench);
+}
+
+TEST(cancelled_partitions_are_answered_once)
+{
+    struct bench bench;
+    unsigned uploads = 0, cancelled = 0;
+    open_bench(&bench, "chain12.bn128", "auto", 4);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 4; i++) {
+            struct message grant = rig_message(&bench.rig, OPERATION_PROVE, i, 0, i);
+            rig_grant(&bench.rig, &grant);
+            grant.operation = OPERATION_CANCEL;
+            usleep(round * 20000);
+            if (i != 1)
+                rig_grant(&bench.rig, &grant);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            const struct message answer = take_proved(&bench.rig, &uploads);
+            cancelled += answer.blame == BLAME_CANCELLED;
+            ASSERT(answer.blame == BLAME_NONE ||
+                   (answer.blame == BLAME_CANCELLED && answer.slot != 1));
+        }
+    }
+    ASSERT(cancelled > 0);
+    ASSERT(strstr(rig_log(&bench.rig), "outcome=cancelled"));
+    close_bench(&bench);
+}
+
+TEST(a_missing_key_or_slab_blames_the_device)
+{
+    struct bench bench;
+    unsigned uploads = 0;
+    open_bench(&bench, "mul.bn128", "auto", 1);
+    struct message grant = rig_message(&bench.rig, OPERATION_PROVE, 0, 17, 0);
+    rig_grant(&bench.rig, &grant);
+    struct message answer = take_proved(&bench.rig, &uploads);
+    ASSERT_INT(answer.blame, BLAME_DEVICE);
+    ASSERT(strstr(rig_text(&answer), "key 17"));
+    grant = rig_message(&bench.rig, OPERATION_PROVE, 0, 0, 3);
+    rig_grant(&bench.rig, &grant);
+    answer = take_proved(&bench.rig, &uploads);
+    ASSERT_INT(answer.blame, BLAME_DEVICE);
+    ASSERT(strstr(rig_text(&answer), "slab 3"));
+    close_bench(&bench);
+}
+
+TEST(a_key_is_dropped_and_comes_back)
+{
+    struct bench bench;
+    struct message answer;
+    unsigned uploads = 0;
+    open_bench(&bench, "mul.bn128", "auto", 1);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct message dropping = rig_message(&bench.rig, OPERATION_DROP_KEY, 0, 0, 0);
+        rig_grant(&bench.rig, &dropping);
+        ASSERT(rig_take(&bench.rig, &answer, 10000));
+        ASSERT_INT(answer.operation, OPERATION_DROP_KEY);
+        ASSERT_INT(answer.blame, BLAME_NONE);
+        load_key(&bench, 0);
+        const struct message grant = rig_message(&bench.rig, OPERATION_PROVE, 0, 0, 0);
+        rig_grant(&bench.rig, &grant);
+        answer = take_proved(&bench.rig, &uploads);
+        ASSERT_INT(answer.blame, BLAME_NONE);
+    }
+    close_bench(&bench);
+}
+
+TEST(stop_finishes_what_is_held)
+{
+    struct bench bench;
+    unsigned uploads = 0;
+    open_bench(&bench, "chain12.bn128", "auto", 2);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct message grant = rig_message(&bench.rig, OPERATION_PROVE, i, 0, i);
+        rig_grant(&bench.rig, &grant);
+    }
+    const struct message stop = rig_message(&bench.rig, OPERATION_STOP, 0, 0, 0);
+    rig_grant(&bench.rig, &stop);
+    ASSERT_INT(rig_wait_end(&bench.rig, 30000), 0);
+    for (unsigned i = 0; i < 2; i++)
+        ASSERT_INT(take_proved(&bench.rig, &uploads).blame, BLAME_NONE);
+    rig_destroy(&bench.rig);
+    rig_key_destroy(&bench.key);
+}
+
+TEST(a_killed_worker_leaves_the_slab_to_its_successor)
+{
+    struct bench bench;
+    struct message grant;
+    unsigned uploads = 0;
+    open_bench(&bench, "chain12.bn128", "auto", 1);
+    grant = rig_message(&bench.rig, OPERATION_PROVE, 0, 0, 0);
+    rig_grant(&bench.rig, &grant);
+    usleep(5000);
+    child_kill(&bench.rig.child, SIGKILL);
+    ASSERT(rig_wait_end(&bench.rig, 5000) != -1);
+    rig_destroy(&bench.rig);
+    rig_key_destroy(&bench.key);
+    open_bench(&bench, "chain12.bn128", "auto", 1);
+    grant = rig_message(&bench.rig, OPERATION_PROVE, 0, 0, 0);
+    rig_grant(&bench.rig, &grant);
+    ASSERT_INT(take_proved(&bench.rig, &uploads).blame, BLAME_NONE);
+    close_bench(&bench);
+}
+
+TEST_MAIN(CASE(partitions_are_proved_on_both_curves_and_both_loops), CASE(ready_tells_the_backend),
+          CASE(cuda_in_a_build_without_it_is_refused_in_one_line),
+          CASE(auto_falls_back_to_the_cpu_loudly), CASE(the_lowest_order_key_held_is_proved_first),
+          CASE(cancelled_partitions_are_answered_once),
+          CASE(a_missing_key_or_slab_blames_the_device), CASE(a_key_is_dropped_and_comes_back),
+          CASE(stop_finishes_what_is_held), CASE(a_killed_worker_leaves_the_slab_to_its_successor))
