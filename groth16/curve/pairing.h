@@ -11,8 +11,7 @@
 #include "groth16/curve/bls12_381.h"
 #include "groth16/curve/bn254.h"
 
-#define PAIRING_COUNT_MAX    8 /* A verification needs 4; the pairs' state lies on the stack. */
-#define PAIRING_GT_LIMBS_MAX 72
+#define PAIRING_COUNT_MAX 8 /* A verification needs 4; the pairs' state lies on the stack. */
 
 /* True when the product of e(p[i], q[i]), i < count <= PAIRING_COUNT_MAX, is 1. */
 bool ARCH_NAME(bn254_pairing_is_one)(const bn254_g1_affine *p, const bn254_g2_affine *q,
