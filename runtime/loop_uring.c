@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "config/limits.h"
 #include "runtime/check.h"
@@ -335,30 +337,35 @@ static struct slot *slot_of(struct uring_loop *loop, const struct loop_watch *wa
     return &loop->slots[index];
 }
 
-/* Ends the POLL_ADD of an armed slot. Its completion follows at once. */
-static bool poll_cancel(struct uring_loop *loop, int32_t index)
+/* Ends the POLL_ADD of an armed slot and waits for its completion, which follows at once: the kernel
+ * then holds no reference to the file. Otherwise the peer of a socket that the caller closes next
+ * would see its end only on some later turn. 0, or negative errno when the kernel is out of memory;
+ * then the slot lingers until the completion comes. */
+static int poll_end(struct uring_loop *loop, int32_t index)
 {
     struct io_uring_sqe *sqe = take_sqe(loop);
+    int error = sqe ? 0 : -EAGAIN;
 
-    if (!sqe)
-        return false;
-    io_uring_prep_poll_remove(sqe, user_data(TAG_WATCH, (uint64_t)index));
-    io_uring_sqe_set_data64(sqe, user_data(TAG_IGNORE, 0));
-    return true;
+    if (sqe) {
+        io_uring_prep_poll_remove(sqe, user_data(TAG_WATCH, (uint64_t)index));
+        io_uring_sqe_set_data64(sqe, user_data(TAG_IGNORE, 0));
+    }
+    while (error == 0 && loop->slots[index].state == SLOT_ARMED)
+        error = enter(loop, UINT64_MAX);
+    return error;
 }
 
 static int uring_modify(struct loop *base, struct loop_watch *watch, uint32_t events)
 {
     struct uring_loop *loop = self(base);
     struct slot *slot = slot_of(loop, watch);
-    int32_t index = (int32_t)(slot - loop->slots);
+    int error = 0;
 
-    if (watch->events == events)
-        return 0;
-    if (slot->state == SLOT_ARMED && !poll_cancel(loop, index))
-        return -EAGAIN;
-    watch->events = events;
-    return 0;
+    if (watch->events != events && slot->state == SLOT_ARMED)
+        error = poll_end(loop, (int32_t)(slot - loop->slots));
+    if (error == 0)
+        watch->events = events;
+    return error;
 }
 
 static void uring_remove(struct loop *base, struct loop_watch *watch)
@@ -373,20 +380,12 @@ static void uring_remove(struct loop *base, struct loop_watch *watch)
     index = (int32_t)(slot - loop->slots);
     watch->private_state[0] = 0;
     slot->watch = NULL;
-    if (slot->state == SLOT_TO_ARM || slot->state == SLOT_READY) {
-        slot_unlink(loop, slot->state == SLOT_TO_ARM ? &loop->to_arm : &loop->ready, index);
-        slot_release(loop, index);
+    if (slot->state == SLOT_ARMED) {
+        poll_end(loop, index); /* on_poll frees the slot */
         return;
     }
-    /* Waited for, so that the kernel holds no reference to the file when the caller closes it: the
-     * peer of a socket would see its end only on some later turn. If the kernel is out of memory
-     * the slot lingers until the completion comes. */
-    if (!poll_cancel(loop, index))
-        return;
-    while (loop->slots[index].state == SLOT_ARMED && !loop->slots[index].watch) {
-        if (enter(loop, UINT64_MAX) < 0)
-            return;
-    }
+    slot_unlink(loop, slot->state == SLOT_TO_ARM ? &loop->to_arm : &loop->ready, index);
+    slot_release(loop, index);
 }
 
 static void arm_all(struct uring_loop *loop)
@@ -584,6 +583,13 @@ static int uring_wait(struct loop *base, uint64_t deadline_ns)
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
+/* By hand: the shared library of liburing 2.3 does not export its wrappers. */
+static int ring_register(struct io_uring *ring, unsigned operation, void *argument, unsigned count)
+{
+    long result = syscall(SYS_io_uring_register, ring->ring_fd, operation, argument, count);
+    return result < 0 ? -errno : 0;
+}
+
 /* A parser that was broken into must not reach other operations through the ring. */
 static int restrict_operations(struct io_uring *ring)
 {
@@ -598,8 +604,8 @@ static int restrict_operations(struct io_uring *ring)
     }
     rules[sizeof allowed].opcode = IORING_RESTRICTION_SQE_FLAGS_ALLOWED;
     rules[sizeof allowed].sqe_flags = IOSQE_ASYNC;
-    error = io_uring_register_restrictions(ring, rules, sizeof rules / sizeof rules[0]);
-    return error < 0 ? error : io_uring_enable_rings(ring);
+    error = ring_register(ring, IORING_REGISTER_RESTRICTIONS, rules, sizeof allowed + 1);
+    return error < 0 ? error : ring_register(ring, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
 }
 
 /* Kernels before 6.1 lack DEFER_TASKRUN. ENOMEM (after a restart the kernel may free the previous

@@ -1,0 +1,85 @@
+/* Plays systemd: a datagram socket named by NOTIFY_SOCKET. */
+#include "runtime/notify.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tests/test.h"
+
+static int listener = -1;
+
+static void listen_here(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "/tmp/test_notify_%d", (int)getpid());
+    unlink(address.sun_path);
+    listener = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ASSERT_INT(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    setenv("NOTIFY_SOCKET", address.sun_path, 1);
+}
+
+static const char *heard(void)
+{
+    static char text[2048];
+    ssize_t got = recv(listener, text, sizeof text - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    return text;
+}
+
+static void stop_listening(void)
+{
+    unlink(getenv("NOTIFY_SOCKET"));
+    unsetenv("NOTIFY_SOCKET");
+    close(listener);
+}
+
+TEST(says_what_systemd_understands)
+{
+    char expected[128];
+
+    listen_here();
+    notify_ready("4 workers");
+    snprintf(expected, sizeof expected, "READY=1\nMAINPID=%d\nSTATUS=4 workers", (int)getpid());
+    ASSERT_STR(heard(), expected);
+    notify_status("busy");
+    ASSERT_STR(heard(), "STATUS=busy");
+    notify_watchdog();
+    ASSERT_STR(heard(), "WATCHDOG=1");
+    notify_extend_timeout(30000000000u);
+    ASSERT_STR(heard(), "EXTEND_TIMEOUT_USEC=30000000");
+    notify_stopping("2 jobs left");
+    ASSERT_STR(heard(), "STOPPING=1\nSTATUS=2 jobs left");
+    stop_listening();
+}
+
+TEST(a_status_text_cannot_add_assignments)
+{
+    listen_here();
+    notify_status("a\nWATCHDOG=trigger");
+    ASSERT_STR(heard(), "STATUS=a");
+    stop_listening();
+}
+
+TEST(is_silent_without_a_socket)
+{
+    notify_ready("x");
+    notify_watchdog();
+}
+
+TEST(reads_the_watchdog_period)
+{
+    char pid[16];
+
+    unsetenv("WATCHDOG_USEC");
+    ASSERT_INT(notify_watchdog_ns(), 0);
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    setenv("WATCHDOG_PID", pid, 1);
+    setenv("WATCHDOG_USEC", "30000000", 1);
+    ASSERT_INT(notify_watchdog_ns(), 30000000000u);
+    setenv("WATCHDOG_PID", "1", 1); /* meant for another process */
+    ASSERT_INT(notify_watchdog_ns(), 0);
+}
+
+TEST_MAIN(CASE(says_what_systemd_understands), CASE(a_status_text_cannot_add_assignments),
+          CASE(is_silent_without_a_socket), CASE(reads_the_watchdog_period))
