@@ -1,0 +1,105 @@
+/* cuzkctl: what people and scripts type. The table of verbs, and nothing else. */
+#include <signal.h>
+#include <stdio.h>
+
+#include "client/ctl.h"
+
+static const struct ctl_option no_options[] = {{0}};
+
+static const struct ctl_option submit_options[] = {
+    {"circuit", "NAME", true, false, "the circuit"},
+    {"witness", "FILE", true, true, "a witness (.wtns); each makes one proof of the same job"},
+    {"priority", "CLASS", false, false, "low, normal (default), high or critical"},
+    {0},
+};
+
+static const struct ctl_option prove_options[] = {
+    {"circuit", "NAME", true, false, "the circuit"},
+    {"witness", "FILE", true, true, "a witness (.wtns); each makes one proof of the same job"},
+    {"priority", "CLASS", false, false, "low, normal (default), high or critical"},
+    {"proof", "FILE", true, false, "where the proof goes (snarkjs JSON)"},
+    {"public", "FILE", true, false, "where the public inputs go (snarkjs JSON)"},
+    {"timeout", "TIME", false, false, "how long to wait, such as 10min (default: for ever)"},
+    {0},
+};
+
+static const struct ctl_option wait_options[] = {
+    {"timeout", "TIME", false, false, "how long to wait, such as 10min (default: for ever)"},
+    {0},
+};
+
+static const struct ctl_option result_options[] = {
+    {"proof", "FILE", false, false, "where the proof goes (snarkjs JSON)"},
+    {"public", "FILE", false, false, "where the public inputs go (snarkjs JSON)"},
+    {0},
+};
+
+static const struct ctl_option jobs_options[] = {
+    {"limit", "N", false, false, "how many, newest first (default 100, at most 1000)"},
+    {"state", "STATE", false, false, "only queued, running, done, failed or cancelled ones"},
+    {0},
+};
+
+static const struct ctl_option circuit_add_options[] = {
+    {"zkey", "FILE", true, false, "the proving key (snarkjs .zkey, Groth16)"},
+    {"r1cs", "FILE", false, false,
+     "the circuit: witnesses are then checked before they are proved"},
+    {0},
+};
+
+static const struct ctl_option verify_options[] = {
+    {"vkey", "FILE", true, false, "the verification key (snarkjs JSON)"},
+    {"proof", "FILE", true, false, "a proof, or an array of them"},
+    {"public", "FILE", true, false, "its public inputs, or an array of arrays"},
+    {0},
+};
+
+static const struct ctl_verb verbs[] = {
+    {"prove", "", 0, prove_options, "prove witnesses and write the proofs",
+     "Submits one job, waits for it and writes its outputs. With several witnesses the outputs are "
+     "arrays, in the order of the witnesses. ^C cancels the job, a second ^C leaves at once. When "
+     "the time is over the job goes on: the message says how to come back to it.",
+     ctl_prove},
+    {"submit", "", 0, submit_options, "submit a job and print its number", "", ctl_submit},
+    {"wait", "JOB", 1, wait_options, "wait until a job has ended",
+     "Exits with 0 when it is done, 1 when it failed (4 for a bad input), 6 when it was cancelled, "
+     "7 when the time is over.",
+     ctl_wait},
+    {"result", "JOB", 1, result_options, "fetch the proofs of a finished job",
+     "Without --proof and --public the whole result is printed as JSON.", ctl_result},
+    {"cancel", "JOB", 1, no_options, "cancel a job", "Exits with 1 when the job had already ended.",
+     ctl_cancel},
+    {"jobs", "", 0, jobs_options, "list jobs", "", ctl_jobs},
+    {"status", "", 0, no_options, "show the state of the daemon", "", ctl_status},
+    {"workers", "", 0, no_options, "show the worker processes", "", ctl_workers},
+    {"circuit add", "NAME", 1, circuit_add_options, "register a circuit (admin)",
+     "The key is checked point by point and prepared, which takes minutes for a large one; it is "
+     "kept over restarts of the daemon.",
+     ctl_circuit_add},
+    {"circuit list", "", 0, no_options, "list the circuits", "", ctl_circuit_list},
+    {"circuit remove", "NAME", 1, no_options, "forget a circuit (admin)", "", ctl_circuit_remove},
+    {"verify", "", 0, verify_options, "verify proofs, without a daemon",
+     "Exits with 0 only when every proof is valid.", ctl_verify},
+    {0},
+};
+
+int main(int argc, char **argv)
+{
+    struct ctl ctl = {0};
+
+    /* A reader that has gone (head, less) ends the output, not the program with a signal. */
+    signal(SIGPIPE, SIG_IGN);
+    int r = ctl_parse(&ctl, verbs, argc, argv);
+    if (r != CTL_OK)
+        return r;
+    if (ctl.wants_version) {
+        printf("cuzkctl %s\n", cuzk_version());
+    } else if (ctl.wants_help) {
+        ctl_print_help(&ctl, verbs);
+    } else {
+        r = ctl.verb->run(&ctl);
+    }
+    if (fflush(stdout) != 0 && r == CTL_OK)
+        r = CTL_FAILED;
+    return r;
+}

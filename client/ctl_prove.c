@@ -1,0 +1,105 @@
+/* cuzkctl prove, submit. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/ctl.h"
+#include "protocol/request.h"
+#include "runtime/clock.h"
+
+static int submit(struct ctl *ctl, struct cuzk *cuzk, uint64_t *ret_job)
+{
+    struct cuzk_input inputs[CUZK_INPUTS_MAX] = {0};
+    enum request_priority priority = REQUEST_PRIORITY_NORMAL;
+    const char *text = ctl_value(ctl, "priority"), *path;
+    struct cuzk_error error;
+    unsigned count = 0;
+
+    if (text && request_priority_from_string(text, &priority) < 0)
+        return ctl_failf(ctl, CUZK_USAGE, "--priority %s: there is low, normal, high and critical",
+                         text);
+    while ((path = ctl_value_at(ctl, "witness", count))) {
+        if (count == CUZK_INPUTS_MAX)
+            return ctl_failf(ctl, CUZK_USAGE, "more than %d witnesses; a job takes 1 to %d",
+                             CUZK_INPUTS_MAX, CUZK_INPUTS_MAX);
+        inputs[count++].path = path;
+    }
+    int r = cuzk_submit(cuzk, ctl_value(ctl, "circuit"), (enum cuzk_priority)priority, inputs,
+                        count, ret_job, &error);
+    return r == CUZK_OK ? CTL_OK : ctl_fail(ctl, &error);
+}
+
+int ctl_submit(struct ctl *ctl)
+{
+    struct cuzk *cuzk;
+    uint64_t job;
+    int r = ctl_open(ctl, false, &cuzk);
+
+    if (r != CTL_OK)
+        return r;
+    r = submit(ctl, cuzk, &job);
+    cuzk_close(cuzk);
+    if (r != CTL_OK)
+        return r;
+    if (ctl->is_json)
+        return ctl_print_json(ctl, json_pack("{s:I}", "job", (json_int_t)job));
+    printf("%llu\n", (unsigned long long)job);
+    return CTL_OK;
+}
+
+/* What prove and its JSON say when all is written. */
+static int report(struct ctl *ctl, json_t *result, uint64_t started_ns)
+{
+    const char *circuit = json_string_value(json_object_get(result, "circuit"));
+    const char *curve = json_string_value(json_object_get(result, "curve"));
+    json_t *phases = json_object_get(result, "phases_ms");
+    long long job = json_integer_value(json_object_get(result, "job"));
+    size_t count = json_array_size(json_object_get(result, "proofs"));
+    double took_ms = (double)(clock_now_ns() - started_ns) / 1e6;
+
+    if (ctl->is_verbose || (!ctl->is_json && isatty(STDERR_FILENO)))
+        ctl_print_phases(result);
+    if (ctl->is_json)
+        return ctl_print_json(ctl,
+                              json_pack("{s:I, s:s, s:s?, s:s?, s:I, s:s, s:s, s:f, s:O?}", "job",
+                                        (json_int_t)job, "state", "done", "circuit", circuit,
+                                        "curve", curve, "partitions", (json_int_t)count, "proof",
+                                        ctl_value(ctl, "proof"), "public", ctl_value(ctl, "public"),
+                                        "took_ms", took_ms, "phases_ms", phases));
+    printf("job %lld: %zu proof%s of circuit %s (%s) in %.3f s\n", job, count,
+           count == 1 ? "" : "s", circuit ? circuit : "?", curve ? curve : "?", took_ms / 1e3);
+    return CTL_OK;
+}
+
+int ctl_prove(struct ctl *ctl)
+{
+    uint64_t started_ns = clock_now_ns(), job;
+    struct cuzk *cuzk = NULL;
+    struct cuzk_job state;
+    json_t *result;
+    uint32_t timeout_ms;
+
+    int r = ctl_time_ms(ctl, "timeout", &timeout_ms);
+    if (r == CTL_OK && strcmp(ctl_value(ctl, "proof"), ctl_value(ctl, "public")) == 0)
+        r = ctl_failf(ctl, CUZK_USAGE, "--proof and --public name the same file");
+    if (r == CTL_OK)
+        r = ctl_file_check(ctl, ctl_value(ctl, "proof"));
+    if (r == CTL_OK)
+        r = ctl_file_check(ctl, ctl_value(ctl, "public"));
+    if (r == CTL_OK)
+        r = ctl_open(ctl, false, &cuzk);
+    if (r != CTL_OK)
+        return r;
+    ctl_catch_interrupts();
+    r = submit(ctl, cuzk, &job);
+    if (r == CTL_OK)
+        r = ctl_wait_job(ctl, cuzk, job, timeout_ms, true, &state);
+    if (r == CTL_OK)
+        r = ctl_write_results(ctl, cuzk, job, &result);
+    cuzk_close(cuzk);
+    if (r != CTL_OK)
+        return r;
+    r = report(ctl, result, started_ns);
+    json_decref(result);
+    return r;
+}

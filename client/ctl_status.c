@@ -1,0 +1,156 @@
+/* cuzkctl status, workers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "client/ctl.h"
+#include "config/units.h"
+
+static const char *text_of(const json_t *map, const char *key)
+{
+    const char *text = json_string_value(json_object_get(map, key));
+    return text ? text : "-";
+}
+
+static long long number_of(const json_t *map, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(map, key));
+}
+
+static const char *size_of(const json_t *map, const char *key, char buffer[UNITS_TEXT_BYTES])
+{
+    return units_print_size((uint64_t)number_of(map, key), buffer);
+}
+
+/* Sizes of processes are not round: one digit after the point. */
+static void size_cell(struct ctl_table *table, const json_t *map, const char *key)
+{
+    const json_t *value = json_object_get(map, key);
+    if (json_is_integer(value))
+        ctl_table_cell(table, "%.1f", (double)json_integer_value(value) / (1 << 20));
+    else
+        ctl_table_cell(table, "-");
+}
+
+static void print_workers(const json_t *workers)
+{
+    static const char *const headings[] = {"WORKER",   "PID",     "STATE",    "JOB",
+                                           "PART",     "STAGE",   "AGE s",    "PROVED",
+                                           "RESTARTS", "PSS MiB", "HEAP MiB", "LAST ERROR"};
+    struct ctl_table *table = ctl_table_new(headings, 12);
+
+    for (size_t i = 0; i < json_array_size(workers); i++) {
+        const json_t *worker = json_array_get(workers, i);
+        const json_t *age = json_object_get(worker, "age_ms");
+        ctl_table_json(table, worker, "name");
+        ctl_table_json(table, worker, "pid");
+        ctl_table_json(table, worker, "state");
+        ctl_table_json(table, worker, "job");
+        ctl_table_json(table, worker, "partition");
+        ctl_table_json(table, worker, "stage");
+        if (json_is_number(age))
+            ctl_table_cell(table, "%.1f", json_number_value(age) / 1e3);
+        else
+            ctl_table_cell(table, "-");
+        ctl_table_json(table, worker, "partitions_done");
+        ctl_table_json(table, worker, "restarts");
+        size_cell(table, worker, "pss_bytes");
+        size_cell(table, worker, "heap_bytes");
+        ctl_table_json(table, worker, "last_error");
+    }
+    ctl_table_print(table, stdout);
+}
+
+static void print_rings(const json_t *rings)
+{
+    static const char *const headings[] = {"RING", "SLABS", "SIZE", "HELD",
+                                           "HEAD", "TAIL",  "SPENT"};
+    struct ctl_table *table = ctl_table_new(headings, 7);
+    char buffer[UNITS_TEXT_BYTES];
+
+    for (size_t i = 0; i < json_array_size(rings); i++) {
+        const json_t *ring = json_array_get(rings, i);
+        ctl_table_json(table, ring, "name");
+        ctl_table_json(table, ring, "slabs");
+        ctl_table_cell(table, "%s", size_of(ring, "slab_bytes", buffer));
+        ctl_table_json(table, ring, "occupancy");
+        ctl_table_json(table, ring, "head");
+        ctl_table_json(table, ring, "tail");
+        ctl_table_json(table, ring, "tickets_spent");
+    }
+    ctl_table_print(table, stdout);
+}
+
+static void print_status(const json_t *status)
+{
+    const json_t *pages = json_object_get(status, "hugepages");
+    const json_t *jobs = json_object_get(status, "jobs");
+    const json_t *slots = json_object_get(status, "slots");
+    const json_t *gpus = json_object_get(status, "gpu");
+    const json_t *flags = json_object_get(status, "flags");
+    char buffer[UNITS_TEXT_BYTES];
+
+    printf("cuzkd %s, up %.0f s, event loop %s\n", text_of(status, "version"),
+           json_number_value(json_object_get(status, "uptime_ms")) / 1e3,
+           text_of(status, "event_loop"));
+    printf("flags:");
+    for (size_t i = 0; i < json_array_size(flags); i++)
+        printf(" %s", json_string_value(json_array_get(flags, i)));
+    printf("%s\n", json_array_size(flags) == 0 ? " none" : "");
+    printf("pages: %s of %s (HugePages=%s), %s\n",
+           json_is_true(json_object_get(pages, "is_hugepage")) ? "hugepages" : "ordinary pages",
+           size_of(pages, "page_bytes", buffer), text_of(pages, "policy"),
+           json_is_true(json_object_get(pages, "mlocked")) ? "locked" : "not locked");
+    printf("jobs: %lld queued, %lld running, %lld done, %lld failed, %lld cancelled\n",
+           number_of(jobs, "queued"), number_of(jobs, "running"), number_of(jobs, "done"),
+           number_of(jobs, "failed"), number_of(jobs, "cancelled"));
+    printf("slots: %lld of %lld free\n", number_of(slots, "free"), number_of(slots, "total"));
+    for (size_t i = 0; i < json_array_size(gpus); i++) {
+        const json_t *gpu = json_array_get(gpus, i);
+        printf("gpu %lld: %s, %s, busy %.1f %%\n", number_of(gpu, "index"), text_of(gpu, "backend"),
+               text_of(gpu, "device"), 100 * json_number_value(json_object_get(gpu, "busy_share")));
+    }
+    printf("circuits: %zu\n\n", json_array_size(json_object_get(status, "circuits")));
+    print_rings(json_object_get(status, "rings"));
+    printf("\n");
+    print_workers(json_object_get(status, "workers"));
+}
+
+static int show(struct ctl *ctl,
+                int (*ask)(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error),
+                void (*print)(const json_t *value))
+{
+    struct cuzk_error error;
+    struct cuzk *cuzk;
+    char *text;
+    int r = ctl_open(ctl, false, &cuzk);
+
+    if (r != CTL_OK)
+        return r;
+    r = ask(cuzk, &text, &error);
+    cuzk_close(cuzk);
+    if (r != CUZK_OK)
+        return ctl_fail(ctl, &error);
+    json_t *value = ctl_json(ctl, text);
+    if (!value)
+        return CTL_FAILED;
+    if (ctl->is_json)
+        return ctl_print_json(ctl, value);
+    print(value);
+    json_decref(value);
+    return CTL_OK;
+}
+
+int ctl_status(struct ctl *ctl)
+{
+    return show(ctl, cuzk_status, print_status);
+}
+
+static void print_workers_reply(const json_t *reply)
+{
+    print_workers(json_object_get(reply, "workers"));
+}
+
+int ctl_workers(struct ctl *ctl)
+{
+    return show(ctl, cuzk_workers, print_workers_reply);
+}
