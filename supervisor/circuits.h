@@ -1,0 +1,92 @@
+/* The registry of circuits: what may be proved, and whether its key is in memory. Preparing a key
+ * and loading it are done by disposable cuzk-synth processes (supervisor/helper.h), since both parse
+ * what a client gave. Prepared circuits are kept in the state folder (circuits/NAME.json) and their
+ * keys in the cache folder (keys/DIGEST.czk); both survive a restart. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/limits.h"
+#include "protocol/reply.h"
+#include "shm/slab.h"
+#include "supervisor/circuit_store.h"
+#include "supervisor/facts.h"
+#include "supervisor/helper.h"
+
+struct supervisor;
+struct worker;
+
+enum circuit_state {
+    CIRCUIT_PREPARING, /* a helper makes the prepared key, or will */
+    CIRCUIT_PREPARED,  /* the key lies in the cache folder */
+    CIRCUIT_LOADING,   /* a helper reads it into memory */
+    CIRCUIT_SHARING,   /* workers are being given the memory */
+    CIRCUIT_LOADED,
+    CIRCUIT_FAILED, /* see error */
+};
+
+enum {
+    CIRCUITS_PREPARES_MAX = 2, /* helpers at once: each uses every core */
+};
+
+struct circuit {
+    struct supervisor *supervisor;
+    char name[NAME_BYTES_MAX + 1];
+    uint32_t key; /* index under which workers know it */
+    enum circuit_state state;
+    struct facts facts;
+    struct circuit_source source;
+    bool is_configured;  /* named in the configuration */
+    uint32_t ring;       /* the smallest slabs that fit */
+    uint32_t slot_count; /* partitions of it in flight */
+    struct slab memory;  /* of the key; fd -1 unless LOADING or later */
+    int shared_fd;       /* the same, read-only: what workers get */
+    struct helper *helper;
+    int zkey_fd, r1cs_fd; /* -1 unless PREPARING */
+    char error[512];      /* of the last attempt to prepare or load it; "" */
+};
+
+struct circuits {
+    struct circuit *entries[CIRCUITS_MAX]; /* by key index; NULL when unused */
+    uint32_t count;
+    uint32_t next_key; /* searched from here, so that an index rests before it is used again */
+    uint32_t prepares_running, loads_running;
+    struct circuit_store store;
+};
+
+static inline bool circuit_is_loaded(const struct circuit *circuit)
+{
+    return circuit->state == CIRCUIT_LOADED;
+}
+
+static inline bool circuit_has_facts(const struct circuit *circuit)
+{
+    return circuit->facts.curve != NULL;
+}
+
+const char *circuit_state_to_string(enum circuit_state state); /* as clients see it */
+
+/* Opens the folders, takes in what they hold and begins to prepare what the configuration names.
+ * Logs what failed. */
+int circuits_init(struct supervisor *supervisor);
+void circuits_destroy(struct circuits *circuits);
+struct circuit *circuits_find(const struct circuits *circuits, const char *name);
+
+/* A new entry of a name that is not taken; NULL when no index or memory is left. */
+struct circuit *circuits_create(struct supervisor *supervisor, const char *name);
+/* Begins to prepare a new circuit; control_circuit_settled() tells when it is done. Takes the
+ * descriptors over (r1cs_fd may be -1), also on failure. -EEXIST, -ENOSPC (no index is free). */
+int circuits_add(struct supervisor *supervisor, const char *name, int zkey_fd, int r1cs_fd,
+                 struct circuit **ret);
+/* Out of the registry and of the state folder. -EBUSY: partitions of it are in flight, or it is
+ * being prepared or loaded. */
+int circuits_remove(struct supervisor *supervisor, struct circuit *circuit);
+
+/* Begins to load a PREPARED key. Where that fails, the jobs that wait for it fail. */
+void circuits_load(struct supervisor *supervisor, struct circuit *circuit);
+/* A gpu worker has loaded the key (error NULL) or cannot. */
+void circuits_key_answered(struct supervisor *supervisor, struct worker *worker, uint32_t key,
+                           const char *error);
+/* Starts helpers that wait; calls a key LOADED once every worker has it. */
+void circuits_tick(struct supervisor *supervisor);

@@ -1,0 +1,201 @@
+/* What workers say: see completions.h. Upstream: the bell of a worker (workers.c) or its death
+ * (recovery.c); downstream: pipeline.c. */
+#include "supervisor/completions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/log.h"
+#include "supervisor/deliveries.h"
+#include "supervisor/outlet.h"
+#include "supervisor/pipeline.h"
+#include "supervisor/supervisor.h"
+
+enum {
+    TEXT_BYTES = 256,
+};
+
+static const char *take(struct worker *worker, const struct message *message);
+
+void completions_drain(struct worker *worker)
+{
+    struct message message;
+    /* One answer a grant and UPLOADED: more in one go than both rings hold is a flood. */
+    for (int i = 0; i < 2 * CHANNEL_RING_ENTRIES; i++) {
+        if (worker->state == WORKER_DOOMED || worker->state == WORKER_DOWN)
+            return;
+        int r = channel_take_completion(&worker->channel, &message);
+        if (r == 0)
+            return;
+        const char *why = r < 0 ? "its completion ring is corrupt" : take(worker, &message);
+        if (why)
+            workers_doom(worker, why);
+    }
+    workers_ring_again(worker);
+}
+
+/* Text of a message as it may be shown: printable ASCII, bounded. */
+static void copy_text(const struct message *message, char ret[TEXT_BYTES])
+{
+    size_t bytes = message->payload_bytes < TEXT_BYTES - 1 ? message->payload_bytes : TEXT_BYTES - 1;
+    for (size_t i = 0; i < bytes; i++) {
+        uint8_t c = message->payload[i];
+        ret[i] = c >= 0x20 && c < 0x7f ? (char)c : '?';
+    }
+    ret[bytes] = '\0';
+}
+
+static const char *take_ready(struct worker *worker, const struct message *message)
+{
+    char text[TEXT_BYTES];
+    if (worker->state != WORKER_STARTING)
+        return "it said READY twice";
+    if (message->numbers[1] != CHANNEL_ABI)
+        return "it speaks another version of the channel";
+    copy_text(message, text);
+    workers_ready(worker, message, text);
+    return NULL;
+}
+
+static const char *take_load(struct worker *worker, const struct message *message)
+{
+    uint64_t key = message->numbers[GRANT_KEY];
+    char text[TEXT_BYTES];
+    if (worker->kind != WORKER_GPU || key >= CIRCUITS_MAX)
+        return "it answered a key load that it was not asked for";
+    copy_text(message, text);
+    bool is_loaded = message->result == 0;
+    if (deliveries_key_answered(worker, (uint32_t)key, message->generation, is_loaded) < 0)
+        return "it answered a key load that it was not asked for";
+    circuits_key_answered(worker->supervisor, worker, (uint32_t)key, is_loaded ? NULL : text);
+    return NULL;
+}
+
+/* A key that could not be dropped stays mapped there until the worker ends: nothing uses it. */
+static const char *take_key(struct worker *worker, const struct message *message)
+{
+    if (deliveries_key_call_ended(worker) < 0)
+        return "it answered a key call that it was not asked for";
+    const char *why = message->operation == OPERATION_LOAD_KEY ? take_load(worker, message) : NULL;
+    deliveries_flush(worker);
+    return why;
+}
+
+static void count_phases(struct supervisor *supervisor, const struct worker *worker,
+                         struct slot *slot, const struct message *message)
+{
+    (void)supervisor;
+    slot->start_us[worker->kind] = message->phase_us[PHASE_WAIT];
+    for (int phase = 0; phase < PHASE_COUNT; phase++)
+        slot->phase_us[phase] += message->phase_us[phase];
+}
+
+static const char *apply(struct supervisor *supervisor, struct slot *slot, enum slot_event event)
+{
+    return pipeline_apply(supervisor, slot, event) == 0 ? NULL
+                                                        : "its answer does not fit the slot's state";
+}
+
+static const char *take_success(struct worker *worker, struct slot *slot,
+                                const struct message *message)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    const struct curve *curve = slot->circuit->facts.curve;
+    if (message->operation == OPERATION_UPLOADED)
+        return slot->granted == OPERATION_PROVE
+                   ? apply(supervisor, slot, SLOT_EVENT_UPLOADED)
+                   : "it says UPLOADED of a partition that it does not prove";
+
+    count_phases(supervisor, worker, slot, message);
+    if (slot->state != SLOT_ENDING)
+        slot->is_suspect = false;
+    jobs_touch_number(&supervisor->jobs, slot->job);
+    switch (slot->granted) {
+    case OPERATION_SYNTHESIZE:
+        return apply(supervisor, slot, SLOT_EVENT_SYNTHESIZED);
+    case OPERATION_PROVE:
+        if (message->payload_bytes != 4 * curve->g1_bytes + curve->g2_bytes)
+            return "its points have the wrong size";
+        slot->points_bytes = message->payload_bytes;
+        memcpy(slot->points, message->payload, message->payload_bytes);
+        return apply(supervisor, slot, SLOT_EVENT_PROVED);
+    case OPERATION_FINALIZE:
+        if (message->payload_bytes != curve->proof_bytes)
+            return "its proof has the wrong size";
+        if (slot->state == SLOT_FINALIZING &&
+            outlet_store(supervisor, slot, message->payload) < 0)
+            return "its public inputs cannot be read";
+        return apply(supervisor, slot, SLOT_EVENT_FINALIZED);
+    default:
+        return "it answers no grant";
+    }
+}
+
+static const char *take_failure(struct worker *worker, struct slot *slot,
+                                const struct message *message)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    char text[TEXT_BYTES], how[TEXT_BYTES + 64];
+    copy_text(message, text);
+    if (message->operation == OPERATION_UPLOADED)
+        return "UPLOADED carries an error";
+    switch (message->blame) {
+    case BLAME_INPUT:
+        snprintf(how, sizeof how, "partition %u: %s", slot->partition, text);
+        return pipeline_refuse(supervisor, slot, REPLY_BAD_INPUT, how) == 0
+                   ? NULL
+                   : "its answer does not fit the slot's state";
+    case BLAME_CHECK:
+        log_error("job %" PRIu64 " partition %u: the proof by %s does not verify on %s: %s; key %s",
+                  slot->job, slot->partition, slot->prover, worker->name, text,
+                  slot->circuit->facts.key_digest);
+        snprintf(how, sizeof how, "partition %u: the proof does not verify: %s", slot->partition,
+                 text);
+        return pipeline_refuse(supervisor, slot, REPLY_FAILED, how) == 0
+                   ? NULL
+                   : "its answer does not fit the slot's state";
+    case BLAME_DEVICE:
+        log_warn("%s: job %" PRIu64 " partition %u: %s (%s); it is tried again", worker->name,
+                 slot->job, slot->partition, text, strerror(-message->result));
+        snprintf(worker->last_error, sizeof worker->last_error, "%.159s", text);
+        snprintf(how, sizeof how, "%s: %s", worker->name, text);
+        pipeline_lost(supervisor, slot, true, how);
+        return NULL;
+    case BLAME_CANCELLED:
+        return apply(supervisor, slot, SLOT_EVENT_DROPPED);
+    default:
+        return "its error blames nothing";
+    }
+}
+
+/* NULL, or how the worker broke the contract. */
+static const char *take(struct worker *worker, const struct message *message)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    if (message->payload_bytes > MESSAGE_PAYLOAD_BYTES)
+        return "its payload is larger than a message";
+    if (message->blame >= BLAME_COUNT || message->result > 0 ||
+        (message->result == 0) != (message->blame == BLAME_NONE))
+        return "its result and blame contradict each other";
+    if (message->operation == OPERATION_READY)
+        return take_ready(worker, message);
+    if (worker->state == WORKER_STARTING)
+        return "it answered before it was ready";
+    if (message->operation == OPERATION_LOAD_KEY || message->operation == OPERATION_DROP_KEY)
+        return take_key(worker, message);
+    if (message->operation == OPERATION_STOP)
+        return NULL;
+
+    if (message->slot >= SLOTS_MAX)
+        return "it names a slot that does not exist";
+    struct slot *slot = &supervisor->slots.entries[message->slot];
+    if (slot->owner != worker || slot->generation != message->generation)
+        return "it names a slot and generation that it does not hold";
+    if (message->operation != slot->granted && message->operation != OPERATION_UPLOADED)
+        return "it answers another operation than was granted";
+    return message->result == 0 ? take_success(worker, slot, message)
+                                : take_failure(worker, slot, message);
+}

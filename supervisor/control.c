@@ -1,0 +1,422 @@
+/* The two sockets: see control.h. Upstream: clients; downstream: answers.c. */
+#include "supervisor/control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "protocol/reply.h"
+#include "protocol/request.h"
+#include "runtime/log.h"
+#include "supervisor/answers.h"
+#include "supervisor/listener.h"
+#include "supervisor/supervisor.h"
+
+static void on_connect(struct loop_watch *watch, uint32_t events);
+static void on_client(struct loop_watch *watch, uint32_t events);
+static void take_frames(struct control_client *client);
+
+int control_open(struct supervisor *supervisor)
+{
+    struct control *control = &supervisor->control;
+    const char *paths[2] = {supervisor->config.socket_path, supervisor->config.admin_socket_path};
+    for (int i = 0; i < 2; i++)
+        control->listeners[i].watch.fd = -1;
+    for (int i = 0; i < 2; i++) {
+        struct control_listener *listener = &control->listeners[i];
+        listener->supervisor = supervisor;
+        listener->path = paths[i];
+        listener->is_admin = i == 1;
+        int fd = listener_open(paths[i], i == 1 ? 0600 : 0660);
+        if (fd < 0)
+            return fd;
+        listener->watch = (struct loop_watch){.fd = fd, .events = POLLIN, .on_ready = on_connect};
+        int r = loop_add(supervisor->loop, &listener->watch);
+        if (r < 0) {
+            listener->watch.on_ready = NULL;
+            return r;
+        }
+    }
+    return 0;
+}
+
+void control_stop_listening(struct supervisor *supervisor)
+{
+    for (int i = 0; i < 2; i++) {
+        struct control_listener *listener = &supervisor->control.listeners[i];
+        if (listener->watch.on_ready)
+            loop_remove(supervisor->loop, &listener->watch);
+        if (listener->path)
+            listener_close(listener->watch.fd, listener->path);
+        listener->watch = (struct loop_watch){.fd = -1};
+    }
+}
+
+static void client_free(struct control_client *client)
+{
+    if (client->watch.on_ready)
+        loop_remove(client->supervisor->loop, &client->watch);
+    stream_destroy(&client->stream);
+    free(client);
+}
+
+void control_close(struct supervisor *supervisor)
+{
+    struct control *control = &supervisor->control;
+    control_stop_listening(supervisor);
+    while (control->clients) {
+        struct control_client *client = control->clients;
+        control->clients = client->next;
+        stream_flush(&client->stream);
+        client_free(client);
+    }
+    control->client_count = 0;
+}
+
+static int client_create(struct control_listener *listener, int fd)
+{
+    struct supervisor *supervisor = listener->supervisor;
+    struct control *control = &supervisor->control;
+    struct control_client *client = calloc(1, sizeof *client);
+    if (!client) {
+        close(fd);
+        return -ENOMEM;
+    }
+    client->supervisor = supervisor;
+    client->is_admin = listener->is_admin;
+    client->active_ns = supervisor->now_ns;
+    client->stream.fd = -1;
+    int r = listener_peer_uid(fd, &client->uid);
+    if (r < 0) {
+        close(fd);
+        free(client);
+        return r;
+    }
+    r = stream_init(&client->stream, fd);
+    if (r == 0) {
+        client->watch = (struct loop_watch){.fd = fd, .events = POLLIN, .on_ready = on_client};
+        r = loop_add(supervisor->loop, &client->watch);
+        if (r < 0)
+            client->watch.on_ready = NULL;
+    }
+    if (r < 0) {
+        client_free(client);
+        return r;
+    }
+    client->next = control->clients;
+    control->clients = client;
+    control->client_count++;
+    return 0;
+}
+
+static void on_connect(struct loop_watch *watch, uint32_t events)
+{
+    struct control_listener *listener =
+        (struct control_listener *)((char *)watch - offsetof(struct control_listener, watch));
+    struct supervisor *supervisor = listener->supervisor;
+    struct control *control = &supervisor->control;
+    uint32_t clients_max =
+        listener->is_admin ? CLIENTS_MAX : CLIENTS_MAX - CONTROL_ADMIN_CLIENTS_RESERVED;
+    (void)events;
+    supervisor_take_time(supervisor);
+    int fd = listener_accept(watch->fd);
+    if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM) {
+        /* The connection stays in the backlog; polling on would spin. */
+        log_warn("cannot take a connection: %s; trying again in a second", strerror(-fd));
+        loop_modify(supervisor->loop, watch, 0);
+        listener->is_paused = true;
+        control->resume_ns = supervisor->now_ns + 1000000000u;
+        return;
+    }
+    if (fd < 0)
+        return;
+    if (control->client_count >= clients_max) {
+        log_debug("a connection is refused: %u are open", control->client_count);
+        close(fd);
+        return;
+    }
+    int r = client_create(listener, fd);
+    if (r < 0)
+        log_warn("cannot serve a connection: %s", strerror(-r));
+}
+
+static void client_close(struct control_client *client, const char *why)
+{
+    if (!client->is_closing)
+        log_debug("a connection of uid %u ends: %s", (unsigned)client->uid, why);
+    client->is_closing = true;
+}
+
+static void watch_again(struct control_client *client)
+{
+    uint32_t events = client->is_closing ? 0 : stream_events(&client->stream);
+    if (events != client->watch.events &&
+        loop_modify(client->supervisor->loop, &client->watch, events) < 0)
+        client_close(client, "it cannot be watched");
+}
+
+static void send_reply(struct control_client *client, uint32_t message_id, struct reply *reply)
+{
+    const uint8_t *bytes;
+    size_t count;
+    int r = reply_finish(reply, &bytes, &count);
+    if (r < 0) {
+        reply_destroy(reply);
+        reply_error(reply, message_id, REPLY_FAILED,
+                    r == -EMSGSIZE ? "the answer is larger than a frame" : "memory is short", 0);
+        r = reply_finish(reply, &bytes, &count);
+    }
+    if (r == 0)
+        r = stream_send(&client->stream, bytes, count, NULL, 0);
+    reply_destroy(reply);
+    if (r == 0)
+        r = stream_flush(&client->stream);
+    if (r < 0 && r != -EAGAIN)
+        client_close(client, strerror(-r));
+    watch_again(client);
+}
+
+static void on_client(struct loop_watch *watch, uint32_t events)
+{
+    struct control_client *client =
+        (struct control_client *)((char *)watch - offsetof(struct control_client, watch));
+    if (client->is_closing)
+        return;
+    supervisor_take_time(client->supervisor);
+    client->active_ns = client->supervisor->now_ns;
+    if (events & POLLOUT) {
+        int r = stream_flush(&client->stream);
+        if (r < 0 && r != -EAGAIN)
+            client_close(client, strerror(-r));
+    }
+    if (events & (POLLIN | POLLHUP | POLLERR) && !client->is_closing) {
+        int r = stream_receive(&client->stream);
+        if (r == 0)
+            client_close(client, "it was closed by the client");
+        else if (r < 0 && r != -EAGAIN)
+            client_close(client, strerror(-r));
+        take_frames(client);
+    }
+    watch_again(client);
+}
+
+static void refuse(struct control_client *client, uint32_t message_id, enum reply_code code,
+                   const char *text)
+{
+    struct reply reply = {0};
+    reply_error(&reply, message_id, code, text, 0);
+    send_reply(client, message_id, &reply);
+}
+
+/* Descriptors of a request that cannot be served are closed, so that the next request's are not
+ * taken for them. */
+static void drop_descriptors(struct control_client *client, uint32_t count)
+{
+    int descriptors[STREAM_DESCRIPTORS_MAX];
+    if (count > client->stream.descriptor_count)
+        count = client->stream.descriptor_count;
+    if (count == 0 || stream_take(&client->stream, descriptors, count) < 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        close(descriptors[i]);
+}
+
+static void keep_for_later(struct control_client *client, const struct request *request)
+{
+    struct control_wait *wait = &client->waits[client->wait_count++];
+    *wait = (struct control_wait){
+        .message_id = request->message_id,
+        .is_circuit = request->method == REQUEST_CIRCUIT_ADD,
+        .deadline_ns = UINT64_MAX,
+    };
+    if (wait->is_circuit) {
+        memcpy(wait->circuit, request->circuit.name, sizeof wait->circuit);
+    } else {
+        wait->job = request->wait.job;
+        wait->has_seen = request->wait.has_seen;
+        wait->seen = request->wait.seen;
+        wait->deadline_ns =
+            client->supervisor->now_ns + (uint64_t)request->wait.timeout_ms * 1000000u;
+    }
+}
+
+static void serve(struct control_client *client, const struct request *request)
+{
+    const struct answers_caller caller = {client->supervisor, client->uid, client->is_admin};
+    int descriptors[JOB_PARTITIONS_MAX];
+    struct reply reply = {0};
+    if (stream_take(&client->stream, descriptors, request->descriptor_count) < 0) {
+        refuse(client, request->message_id, REPLY_USAGE,
+               "fewer descriptors came than the request says");
+        client_close(client, "its descriptors do not fit its request");
+        return;
+    }
+    /* What is left and has no frame behind it belongs to nothing. */
+    bool has_more = client->stream.input_end - client->stream.input_begin >
+                    client->stream.frame_bytes;
+    if (client->stream.descriptor_count > 0 && !has_more) {
+        for (uint32_t i = 0; i < request->descriptor_count; i++)
+            close(descriptors[i]);
+        refuse(client, request->message_id, REPLY_USAGE,
+               "more descriptors came than the request says");
+        client_close(client, "its descriptors do not fit its request");
+        return;
+    }
+    bool may_wait =
+        request->method != REQUEST_WAIT && request->method != REQUEST_CIRCUIT_ADD ? true
+                                                                : client->wait_count < CONTROL_WAITS_MAX;
+    if (!may_wait) {
+        for (uint32_t i = 0; i < request->descriptor_count; i++)
+            close(descriptors[i]);
+        refuse(client, request->message_id, REPLY_BUSY,
+               "too many unanswered requests on this connection");
+        return;
+    }
+    if (answers_make(&caller, request, descriptors, &reply) == ANSWERS_LATER)
+        keep_for_later(client, request);
+    else
+        send_reply(client, request->message_id, &reply);
+}
+
+/* One frame. False when the connection is of no further use. */
+static void take_frame(struct control_client *client, const uint8_t *bytes, size_t count)
+{
+    static struct request request; /* some KiB, and there is one thread */
+    struct request_fault fault = {0};
+    int r = request_decode(bytes, count, &request, &fault);
+    if (r == 0) {
+        serve(client, &request);
+    } else if (fault.has_message_id) {
+        drop_descriptors(client, fault.descriptor_count);
+        refuse(client, fault.message_id, r == -ENOMEM ? REPLY_FAILED : REPLY_USAGE, fault.text);
+        if (client->stream.descriptor_count > 0)
+            client_close(client, "its descriptors do not fit its request");
+    } else {
+        client_close(client, "it sent what is no request");
+    }
+}
+
+static void take_frames(struct control_client *client)
+{
+    const uint8_t *bytes;
+    size_t count;
+    client->has_backlog = false;
+    for (int i = 0; i < CONTROL_FRAMES_A_TURN && !client->is_closing; i++) {
+        int r = stream_frame(&client->stream, &bytes, &count);
+        if (r == 0)
+            return;
+        if (r < 0) {
+            client_close(client, r == -EMSGSIZE ? "a frame is too large" : "it broke the framing");
+            return;
+        }
+        take_frame(client, bytes, count);
+    }
+    client->has_backlog = !client->is_closing;
+}
+
+static void answer_waits(struct control_client *client)
+{
+    const struct answers_caller caller = {client->supervisor, client->uid, client->is_admin};
+    uint64_t now_ns = client->supervisor->now_ns;
+    for (uint32_t i = 0; i < client->wait_count && !client->is_closing;) {
+        const struct control_wait wait = client->waits[i];
+        if (wait.is_circuit ||
+            (now_ns < wait.deadline_ns &&
+             !answers_wait_is_due(&caller, wait.job, wait.has_seen, wait.seen))) {
+            i++;
+            continue;
+        }
+        struct reply reply = {0};
+        client->waits[i] = client->waits[--client->wait_count];
+        answers_wait(&caller, wait.message_id, wait.job, &reply);
+        send_reply(client, wait.message_id, &reply);
+    }
+}
+
+/* How long the client may still go on like this. */
+static uint64_t client_deadline(const struct control_client *client)
+{
+    const struct stream *stream = &client->stream;
+    bool is_stuck = stream->output_bytes > 0 || stream_is_torn(stream) ||
+                    stream->descriptor_count > 0;
+    if (is_stuck)
+        return client->active_ns + CONTROL_STUCK_S_MAX * UINT64_C(1000000000);
+    if (client->wait_count > 0)
+        return UINT64_MAX;
+    return client->active_ns + CONTROL_IDLE_S_MAX * UINT64_C(1000000000);
+}
+
+void control_tick(struct supervisor *supervisor)
+{
+    struct control *control = &supervisor->control;
+    uint64_t now_ns = supervisor->now_ns;
+    for (int i = 0; i < 2; i++) {
+        struct control_listener *listener = &control->listeners[i];
+        if (listener->is_paused && now_ns >= control->resume_ns) {
+            listener->is_paused = false;
+            loop_modify(supervisor->loop, &listener->watch, POLLIN);
+        }
+    }
+    control->jobs_changed = false;
+    for (struct control_client **link = &control->clients; *link;) {
+        struct control_client *client = *link;
+        if (client->has_backlog)
+            take_frames(client);
+        if (client->wait_count > 0)
+            answer_waits(client);
+        if (now_ns >= client_deadline(client))
+            client_close(client, "it was idle or stuck for too long");
+        if (!client->is_closing) {
+            link = &client->next;
+            continue;
+        }
+        *link = client->next;
+        control->client_count--;
+        client_free(client);
+    }
+}
+
+uint64_t control_deadline(const struct supervisor *supervisor)
+{
+    const struct control *control = &supervisor->control;
+    uint64_t deadline_ns = UINT64_MAX;
+    if (control->jobs_changed)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        if (control->listeners[i].is_paused && control->resume_ns < deadline_ns)
+            deadline_ns = control->resume_ns;
+    }
+    for (const struct control_client *client = control->clients; client; client = client->next) {
+        if (client->has_backlog || client->is_closing)
+            return 0;
+        uint64_t end_ns = client_deadline(client);
+        for (uint32_t i = 0; i < client->wait_count; i++) {
+            if (client->waits[i].deadline_ns < end_ns)
+                end_ns = client->waits[i].deadline_ns;
+        }
+        deadline_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
+    }
+    return deadline_ns;
+}
+
+void control_circuit_settled(struct supervisor *supervisor, struct circuit *circuit)
+{
+    for (struct control_client *client = supervisor->control.clients; client;
+         client = client->next) {
+        for (uint32_t i = 0; i < client->wait_count;) {
+            struct control_wait wait = client->waits[i];
+            if (!wait.is_circuit || strcmp(wait.circuit, circuit->name) != 0) {
+                i++;
+                continue;
+            }
+            struct reply reply = {0};
+            client->waits[i] = client->waits[--client->wait_count];
+            answers_circuit(circuit, wait.message_id, &reply);
+            send_reply(client, wait.message_id, &reply);
+        }
+    }
+    if (circuit->state == CIRCUIT_FAILED && !circuit->is_configured)
+        circuits_remove(supervisor, circuit);
+}

@@ -1,0 +1,76 @@
+/* The two sockets and their connections: frames in, replies out, and the requests whose answer comes
+ * later (wait, circuit_add). One slow client never holds up another: nothing here blocks, and what a
+ * client does not read or finish ends its connection, not the service. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "config/limits.h"
+#include "protocol/stream.h"
+#include "runtime/loop.h"
+
+struct supervisor;
+struct circuit;
+struct job;
+
+enum {
+    CONTROL_WAITS_MAX = 32,           /* unanswered requests of one connection */
+    CONTROL_ADMIN_CLIENTS_RESERVED = 16, /* of CLIENTS_MAX: an operator always gets in */
+    CONTROL_IDLE_S_MAX = 600,         /* nothing asked, nothing awaited */
+    CONTROL_STUCK_S_MAX = 30,         /* half a frame, or replies that are not read */
+    CONTROL_FRAMES_A_TURN = 32,
+};
+
+/* A request that is answered later. */
+struct control_wait {
+    bool is_circuit; /* circuit_add, else wait */
+    uint32_t message_id;
+    uint64_t job;
+    bool has_seen;
+    uint64_t seen;
+    uint64_t deadline_ns;
+    char circuit[NAME_BYTES_MAX + 1];
+};
+
+struct control_client {
+    struct supervisor *supervisor;
+    struct stream stream;
+    struct loop_watch watch;
+    bool is_admin;
+    bool is_closing; /* freed at the end of the turn */
+    bool has_backlog; /* more frames than one turn takes */
+    uid_t uid;
+    uint64_t active_ns; /* last byte in or out */
+    struct control_wait waits[CONTROL_WAITS_MAX];
+    uint32_t wait_count;
+    struct control_client *next;
+};
+
+struct control_listener {
+    struct supervisor *supervisor;
+    struct loop_watch watch;
+    const char *path;
+    bool is_admin, is_paused; /* paused: descriptors are short */
+};
+
+struct control {
+    struct control_listener listeners[2]; /* submit, admin */
+    struct control_client *clients;
+    uint32_t client_count;
+    bool jobs_changed; /* some job's version rose since the last tick */
+    uint64_t resume_ns; /* of a paused listener */
+};
+
+int control_open(struct supervisor *supervisor);
+/* Removes the sockets; connections stay. */
+void control_stop_listening(struct supervisor *supervisor);
+void control_close(struct supervisor *supervisor);
+/* Answers waits that are due, ends connections that broke a deadline. */
+void control_tick(struct supervisor *supervisor);
+uint64_t control_deadline(const struct supervisor *supervisor);
+
+/* Preparing the circuit has ended, either way: answers who waits for it. A circuit that failed and
+ * is not in the configuration is gone afterwards. */
+void control_circuit_settled(struct supervisor *supervisor, struct circuit *circuit);

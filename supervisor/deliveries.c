@@ -1,0 +1,228 @@
+/* Slabs, keys and cancels on their way to workers: see deliveries.h. */
+#include "supervisor/deliveries.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/log.h"
+#include "shm/courier.h"
+#include "supervisor/supervisor.h"
+
+static void delay(struct worker *worker)
+{
+    worker->delayed_until_ns =
+        worker->supervisor->now_ns + (uint64_t)WORKER_DELIVERY_RETRY_MS * 1000000u;
+}
+
+static void set_key(struct worker *worker, uint32_t key, enum worker_key_state state)
+{
+    enum worker_key_state before = (enum worker_key_state)worker->keys[key];
+    bool was_open = before != WORKER_KEY_ABSENT && before != WORKER_KEY_HELD;
+    bool is_open = state != WORKER_KEY_ABSENT && state != WORKER_KEY_HELD;
+    worker->keys_open += (uint32_t)is_open;
+    worker->keys_open -= (uint32_t)was_open;
+    worker->keys[key] = (uint8_t)state;
+}
+
+void deliveries_begin(struct worker *worker)
+{
+    const struct circuits *circuits = &worker->supervisor->circuits;
+    worker->slabs_sent = 0;
+    worker->is_caught_up = false;
+    for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {
+        const struct circuit *circuit = circuits->entries[key];
+        if (circuit &&
+            (circuit->state == CIRCUIT_SHARING || circuit->state == CIRCUIT_LOADED))
+            set_key(worker, key, WORKER_KEY_WANTED);
+    }
+    deliveries_flush(worker);
+}
+
+/* 0, or -EAGAIN when the courier is full for now. Anything else dooms the worker. */
+static int send_descriptor(struct worker *worker, const struct courier_tag *tag, int fd)
+{
+    int r = courier_send(worker->courier, tag, &fd, 1);
+    if (r == -EAGAIN || r == -ETOOMANYREFS) {
+        delay(worker);
+        return -EAGAIN;
+    }
+    if (r < 0) /* its end is closed: the notice of its death is on the way */
+        log_debug("%s: cannot send a descriptor: %s", worker->name, strerror(-r));
+    return r;
+}
+
+static int send_slabs(struct worker *worker)
+{
+    const struct memory *memory = &worker->supervisor->memory;
+    if (worker->kind == WORKER_FINALIZER) /* maps no slab */
+        return 0;
+    while (worker->slabs_sent < memory->slab_count) {
+        const struct slab *slab = &memory->slabs[worker->slabs_sent];
+        struct courier_tag tag = {
+            .kind = COURIER_SLAB, .index = worker->slabs_sent, .bytes = slab->bytes};
+        int r = send_descriptor(worker, &tag, slab->fd);
+        if (r < 0)
+            return r;
+        worker->slabs_sent++;
+    }
+    return 0;
+}
+
+/* 0; -EBUSY when enough calls are open: their answers bring us back here. */
+static int push_key_call(struct worker *worker, const struct message *grant)
+{
+    if (worker->key_calls >= WORKER_KEY_CALLS_MAX)
+        return -EBUSY;
+    int r = workers_push(worker, grant);
+    if (r == 0)
+        worker->key_calls++;
+    else
+        delay(worker);
+    return r;
+}
+
+static int send_key(struct worker *worker, uint32_t key)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    const struct circuit *circuit = supervisor->circuits.entries[key];
+    uint64_t generation = slots_next_generation(&supervisor->slots);
+    struct courier_tag tag = {
+        .kind = COURIER_KEY,
+        .index = key,
+        .generation = generation,
+        .bytes = circuit->memory.bytes,
+    };
+    if (worker->kind == WORKER_GPU && worker->key_calls >= WORKER_KEY_CALLS_MAX)
+        return -EBUSY;
+    int r = send_descriptor(worker, &tag, circuit->shared_fd);
+    if (r < 0)
+        return r;
+    if (worker->kind != WORKER_GPU) {
+        set_key(worker, key, WORKER_KEY_HELD);
+        return 0;
+    }
+    struct message grant = {
+        .operation = OPERATION_LOAD_KEY,
+        .generation = generation,
+        .numbers = {key, circuit->memory.bytes},
+    };
+    r = push_key_call(worker, &grant);
+    if (r < 0)
+        return r; /* the descriptor goes again with the next try and replaces this one */
+    worker->key_generations[key] = generation;
+    set_key(worker, key, WORKER_KEY_ASKED);
+    return 0;
+}
+
+static int send_keys(struct worker *worker)
+{
+    for (uint32_t key = 0; worker->keys_open > 0 && key < CIRCUITS_MAX; key++) {
+        int r = 0;
+        if (worker->keys[key] == WORKER_KEY_WANTED) {
+            r = send_key(worker, key);
+        } else if (worker->keys[key] == WORKER_KEY_DROPPING) {
+            struct message drop = {.operation = OPERATION_DROP_KEY, .numbers = {key}};
+            r = push_key_call(worker, &drop);
+            if (r == 0)
+                set_key(worker, key, WORKER_KEY_ABSENT);
+        }
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void send_cancels(struct worker *worker)
+{
+    if (!worker->has_untold)
+        return;
+    worker->has_untold = false;
+    for (uint32_t i = 0; i < worker->held_count; i++) {
+        struct slot *slot = &worker->supervisor->slots.entries[worker->held[i]];
+        if (slot->state == SLOT_ENDING && !slot->is_told)
+            workers_tell_cancel(worker, slot);
+    }
+    if (worker->has_untold)
+        delay(worker);
+}
+
+void deliveries_flush(struct worker *worker)
+{
+    if (worker->state != WORKER_RUNNING)
+        return;
+    worker->delayed_until_ns = 0;
+    if (send_slabs(worker) < 0 || send_keys(worker) < 0)
+        return;
+    send_cancels(worker);
+    if (!worker->is_caught_up && worker->keys_open == 0) {
+        worker->is_caught_up = true;
+        log_info("%s is ready (process %d%s%s)", worker->name, (int)worker->child.pid,
+                 worker->device[0] ? ", " : "", worker->device);
+    }
+}
+
+void deliveries_share_key(struct supervisor *supervisor, const struct circuit *circuit)
+{
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->state != WORKER_RUNNING)
+            continue;
+        set_key(worker, circuit->key, WORKER_KEY_WANTED);
+        deliveries_flush(worker);
+    }
+}
+
+void deliveries_drop_key(struct supervisor *supervisor, uint32_t key)
+{
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->state != WORKER_RUNNING || worker->keys[key] == WORKER_KEY_ABSENT)
+            continue;
+        /* One that was never sent needs no word. */
+        bool was_sent = worker->keys[key] != WORKER_KEY_WANTED;
+        set_key(worker, key, was_sent ? WORKER_KEY_DROPPING : WORKER_KEY_ABSENT);
+        deliveries_flush(worker);
+    }
+}
+
+bool deliveries_key_is_held(const struct supervisor *supervisor, uint32_t key)
+{
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        const struct worker *worker = &supervisor->workers.entries[i];
+        /* One that is still catching up gets the key before its first grant. */
+        if (worker->state == WORKER_RUNNING && worker->is_caught_up &&
+            worker->keys[key] != WORKER_KEY_HELD)
+            return false;
+    }
+    return true;
+}
+
+bool deliveries_key_is_gone(const struct supervisor *supervisor, uint32_t key)
+{
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        if (supervisor->workers.entries[i].keys[key] != WORKER_KEY_ABSENT)
+            return false;
+    }
+    return true;
+}
+
+int deliveries_key_call_ended(struct worker *worker)
+{
+    if (worker->key_calls == 0)
+        return -EPROTO;
+    worker->key_calls--;
+    return 0;
+}
+
+int deliveries_key_answered(struct worker *worker, uint32_t key, uint64_t generation,
+                            bool is_loaded)
+{
+    if (key >= CIRCUITS_MAX || worker->key_generations[key] != generation)
+        return -EPROTO;
+    if (worker->keys[key] == WORKER_KEY_DROPPING || worker->keys[key] == WORKER_KEY_ABSENT)
+        return 0; /* the circuit was removed meanwhile */
+    if (worker->keys[key] != WORKER_KEY_ASKED)
+        return -EPROTO;
+    set_key(worker, key, is_loaded ? WORKER_KEY_HELD : WORKER_KEY_ABSENT);
+    return 0;
+}

@@ -1,0 +1,105 @@
+/* Listening sockets: see listener.h. */
+#include "supervisor/listener.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "runtime/check.h"
+#include "runtime/files.h"
+#include "runtime/log.h"
+
+enum {
+    LISTENER_BACKLOG = 256,
+};
+
+static int socket_make(void)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Something is at the path: removes it if it is a socket that nobody listens on. */
+static int remove_stale(const struct sockaddr_un *address)
+{
+    struct stat status;
+    if (lstat(address->sun_path, &status) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!S_ISSOCK(status.st_mode)) {
+        log_error("%s is in the way: it is no socket", address->sun_path);
+        return -EEXIST;
+    }
+    int fd = socket_make();
+    if (fd < 0)
+        return fd;
+    int r = connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 ? -errno : 0;
+    close(fd);
+    if (r == 0 || r == -EAGAIN) {
+        log_error("another daemon listens on %s already", address->sun_path);
+        return -EADDRINUSE;
+    }
+    if (r != -ECONNREFUSED) {
+        log_error("cannot tell whether %s is in use: %s", address->sun_path, strerror(-r));
+        return r;
+    }
+    log_info("the socket %s of a daemon that is gone is replaced", address->sun_path);
+    return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int listener_open(const char *path, mode_t mode)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    CHECK(strlen(path) < sizeof address.sun_path);
+    memcpy(address.sun_path, path, strlen(path));
+    int r = files_make_parents(path, 0755);
+    if (r < 0) {
+        log_error("cannot make the folder of %s: %s", path, strerror(-r));
+        return r;
+    }
+    r = remove_stale(&address);
+    if (r < 0)
+        return r;
+    int fd = socket_make();
+    if (fd < 0)
+        return fd;
+    /* Nobody may connect between bind and chmod. */
+    mode_t before = umask(0177);
+    r = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
+    umask(before);
+    if (r == 0 && (chmod(path, mode) < 0 || listen(fd, LISTENER_BACKLOG) < 0))
+        r = -errno;
+    if (r < 0) {
+        log_error("cannot listen on %s: %s", path, strerror(-r));
+        close(fd);
+        return r;
+    }
+    return fd;
+}
+
+void listener_close(int fd, const char *path)
+{
+    if (fd < 0)
+        return;
+    close(fd);
+    unlink(path);
+}
+
+int listener_accept(int fd)
+{
+    int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    return client < 0 ? -errno : client;
+}
+
+int listener_peer_uid(int fd, uid_t *ret)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
+        return -errno;
+    *ret = peer.uid;
+    return 0;
+}

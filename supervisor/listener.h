@@ -1,0 +1,14 @@
+/* One listening Unix socket: its parent folder appears if it is missing, a dead daemon's socket is
+ * replaced, a live one is refused. */
+#pragma once
+
+#include <sys/types.h>
+
+/* fd (non-blocking, close-on-exec) or negative errno; logs why. -EADDRINUSE: somebody listens. */
+int listener_open(const char *path, mode_t mode);
+/* Closes and removes the socket. */
+void listener_close(int fd, const char *path);
+/* The next connection's fd, or -EAGAIN, or another negative errno (-EMFILE: none is taken). */
+int listener_accept(int fd);
+/* Of the peer, as the kernel says. */
+int listener_peer_uid(int fd, uid_t *ret);

@@ -1,0 +1,119 @@
+/* cuzkd: options, configuration, start, loop. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/units.h"
+#include "runtime/log.h"
+#include "supervisor/supervisor.h"
+
+/* Large, and there is one. */
+static struct supervisor supervisor;
+
+static void print_help(FILE *out)
+{
+    fputs("usage: cuzkd [--config FILE] [--check-config]\n"
+          "\n"
+          "Runs the proving service in the foreground until SIGTERM or SIGINT.\n"
+          "\n"
+          "  --config FILE    configuration; drop-ins are read from FILE.d/*.conf\n"
+          "                   (default " CONFIG_PATH_DEFAULT ", which may be absent)\n"
+          "  --check-config   check it, print the effective values and the memory plan, and exit\n"
+          "  --version        print the version and exit\n"
+          "  --help           print this and exit\n"
+          "\n"
+          "Exit status: 0 stopped when asked, 1 failure, 2 wrong usage or configuration.\n",
+          out);
+}
+
+/* As comments: the output is a configuration file. */
+static void print_memory_plan(const struct config *config)
+{
+    char size[UNITS_TEXT_BYTES], sum_text[UNITS_TEXT_BYTES];
+    uint64_t sum = 0;
+    printf("\n# Memory plan (HugePages=%s):\n", config_huge_pages_to_string(config->huge_pages));
+    for (uint32_t i = 0; i < config->ring_count; i++) {
+        const struct config_ring *ring = &config->rings[i];
+        uint64_t bytes = ring->slab_bytes * ring->slab_count;
+        sum += bytes;
+        printf("#   ring %s: %u slabs of %s\n", ring->name, ring->slab_count,
+               units_print_size(ring->slab_bytes, size));
+    }
+    printf("#   slabs in all: %s", units_print_size(sum, sum_text));
+    if (config->huge_pages != CONFIG_HUGE_PAGES_OFF)
+        printf(" = %llu pages of %s", (unsigned long long)(sum / config->huge_page_bytes),
+               units_print_size(config->huge_page_bytes, size));
+    printf("\n#   on top: the prepared key of each circuit in use, rounded up to pages, and the "
+           "workers' own heaps\n");
+}
+
+static int read_config(const char *path, struct config *ret)
+{
+    struct config_fault fault;
+    int r = config_load(path ? path : CONFIG_PATH_DEFAULT, ret, &fault);
+    if (r == -ENOENT && !path)
+        r = config_load(NULL, ret, &fault);
+    if (r < 0)
+        fprintf(stderr, "cuzkd: %s\n", fault.text);
+    return r;
+}
+
+static int run(const struct config *config)
+{
+    log_init("cuzkd", config->log_level);
+    log_info("cuzkd " CUZK_VERSION " starts");
+    int status = 1;
+    if (supervisor_start(&supervisor, config) == 0)
+        status = supervisor_run(&supervisor);
+    else
+        log_error("start-up failed");
+    supervisor_destroy(&supervisor);
+    log_info("cuzkd has stopped");
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'}, {"check-config", no_argument, NULL, 'k'},
+        {"version", no_argument, NULL, 'v'},      {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    const char *path = NULL;
+    bool is_check = false;
+    struct config config;
+    int option;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            path = optarg;
+            break;
+        case 'k':
+            is_check = true;
+            break;
+        case 'v':
+            puts("cuzkd " CUZK_VERSION);
+            return 0;
+        case 'h':
+            print_help(stdout);
+            return 0;
+        default:
+            print_help(stderr);
+            return 2;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "cuzkd: unexpected argument \"%s\"\n", argv[optind]);
+        print_help(stderr);
+        return 2;
+    }
+    if (read_config(path, &config) < 0)
+        return 2;
+    if (!is_check)
+        return run(&config);
+    config_print_effective(&config, stdout);
+    print_memory_plan(&config);
+    config_destroy(&config);
+    return 0;
+}

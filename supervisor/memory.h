@@ -1,0 +1,48 @@
+/* The memory plan: rings of slabs, made and touched before any worker exists, and their figures.
+ * Key memfds are made the same way when a circuit is loaded. The supervisor holds descriptors; it
+ * never maps a slab or a key. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "shm/slab.h"
+#include "shm/slab_ring.h"
+
+struct slot;
+
+struct memory_ring {
+    struct slab_ring ring;
+    uint32_t first, count; /* its slabs among all */
+    uint64_t slab_bytes;
+};
+
+struct memory {
+    enum slab_pages pages;
+    size_t hugepage_bytes;
+    struct slab slabs[SLABS_MAX];
+    uint32_t slab_count;
+    struct memory_ring rings[RINGS_MAX];
+    uint32_t ring_count;
+    bool is_hugepage;  /* every slab and key lies on hugepages */
+    size_t page_bytes; /* the smallest in use */
+    uint64_t slab_bytes_total, key_bytes_total;
+};
+
+/* Logs the plan, then makes everything. On failure the fault says why in full. */
+int memory_init(struct memory *memory, const struct config *config, struct slab_fault *ret_fault);
+void memory_destroy(struct memory *memory);
+
+/* The ring with the smallest slabs that hold `bytes`, or RINGS_MAX. */
+uint32_t memory_ring_for(const struct memory *memory, uint64_t bytes);
+uint64_t memory_slab_bytes_max(const struct memory *memory);
+uint32_t memory_slabs_free(const struct memory *memory, uint32_t ring);
+/* Binds a slab of the ring to the slot under this generation: its index among all, or -EAGAIN. */
+int memory_bind(struct memory *memory, uint32_t ring, const struct slot *slot, uint64_t generation);
+void memory_rebind(struct memory *memory, uint32_t slab, uint64_t generation);
+void memory_release(struct memory *memory, uint32_t slab);
+
+int memory_key_create(struct memory *memory, const char *name, size_t bytes, struct slab *ret,
+                      struct slab_fault *ret_fault);
+void memory_key_destroy(struct memory *memory, struct slab *key);

@@ -1,0 +1,136 @@
+/* Worker programs and their arguments: see programs.h. */
+#include "supervisor/programs.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/check.h"
+#include "runtime/log.h"
+
+static const struct {
+    const char *program;
+    const char *build_folder; /* beside the supervisor's in a build tree */
+} programs[WORKER_KIND_COUNT] = {
+    [WORKER_SYNTH] = {"cuzk-synth", "/../synth-worker"},
+    [WORKER_GPU] = {"cuzk-gpu", "/../gpu-worker"},
+    [WORKER_FINALIZER] = {"cuzk-finalizer", "/../finalizer"},
+};
+
+/* The path if it can be executed, else NULL. */
+static char *try_path(const char *folder, const char *below, const char *program)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s%s/%s", folder, below, program) < 0)
+        return NULL;
+    if (access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static char *find_one(const char *own_folder, enum worker_kind kind)
+{
+    const char *program = programs[kind].program;
+    char *path = try_path(own_folder, "", program);
+    if (!path)
+        path = try_path(own_folder, programs[kind].build_folder, program);
+    if (!path)
+        path = try_path(CUZK_LIBEXECDIR, "", program);
+    if (!path)
+        path = try_path(own_folder, "/../libexec/cuzkd", program); /* moved after installation */
+    if (!path)
+        log_error("cannot find %s: neither beside cuzkd in %s nor in %s; is the installation "
+                  "complete?",
+                  program, own_folder, CUZK_LIBEXECDIR);
+    return path;
+}
+
+int programs_find(char *ret_paths[WORKER_KIND_COUNT])
+{
+    char own[4096];
+    ssize_t bytes = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (bytes < 0)
+        return -errno;
+    own[bytes] = '\0';
+    char *slash = strrchr(own, '/');
+    CHECK(slash);
+    *slash = '\0';
+    for (int kind = 0; kind < WORKER_KIND_COUNT; kind++) {
+        ret_paths[kind] = find_one(own, (enum worker_kind)kind);
+        if (!ret_paths[kind])
+            return -ENOENT;
+    }
+    return 0;
+}
+
+static bool is_for_us_alone(const char *variable)
+{
+    static const char *const names[] = {"NOTIFY_SOCKET=", "LISTEN_", "WATCHDOG_"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strncmp(variable, names[i], strlen(names[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+char **programs_environment(void)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count])
+        count++;
+    char **copy = calloc(count + 1, sizeof copy[0]);
+    for (size_t i = 0; copy && i < count; i++) {
+        if (!is_for_us_alone(environ[i]))
+            copy[kept++] = environ[i];
+    }
+    return copy;
+}
+
+static enum config_malloc_trim trim_of(const struct config *config, enum worker_kind kind)
+{
+    switch (kind) {
+    case WORKER_SYNTH:
+        return config->synth_malloc_trim;
+    case WORKER_GPU:
+        return config->gpu_malloc_trim;
+    default:
+        return config->finalizer_malloc_trim;
+    }
+}
+
+void programs_worker_arguments(const struct config *config, enum worker_kind kind, uint32_t index,
+                               struct programs_arguments *ret)
+{
+    uint32_t count = 0;
+    *ret = (struct programs_arguments){0};
+#define ADD(text) (ret->argv[count++] = (char *)(text))
+    snprintf(ret->texts[0], PROGRAMS_ARGUMENT_BYTES, "%u", index);
+    snprintf(ret->texts[1], PROGRAMS_ARGUMENT_BYTES, "%d", (int)getpid());
+    ADD(programs[kind].program);
+    ADD("--index");
+    ADD(ret->texts[0]);
+    ADD("--parent-pid");
+    ADD(ret->texts[1]);
+    ADD("--log-level");
+    ADD(log_level_to_string(config->log_level));
+    ADD("--event-loop");
+    ADD(loop_kind_to_string(config->event_loop));
+    ADD("--malloc-trim");
+    ADD(config_malloc_trim_to_string(trim_of(config, kind)));
+    if (kind != WORKER_FINALIZER) {
+        uint32_t threads = kind == WORKER_GPU ? config->gpu_threads : config->synth_threads;
+        snprintf(ret->texts[2], PROGRAMS_ARGUMENT_BYTES, "%u", threads);
+        ADD("--threads");
+        ADD(ret->texts[2]);
+    }
+    if (kind == WORKER_GPU) {
+        ADD("--backend");
+        ADD(config_gpu_backend_to_string(config->gpu_backend));
+    }
+#undef ADD
+    CHECK(count < PROGRAMS_ARGUMENTS_MAX);
+}

@@ -1,0 +1,96 @@
+/* Recovery after a worker's death: see recovery.h. Upstream: the pidfd of a worker (workers.c);
+ * downstream: pipeline.c. */
+#include "supervisor/recovery.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "runtime/log.h"
+#include "shm/port.h"
+#include "supervisor/completions.h"
+#include "supervisor/pipeline.h"
+#include "supervisor/supervisor.h"
+
+static void explain(struct worker *worker, int status, char *ret, size_t room);
+static void put_back(struct worker *worker, const char *how);
+static void note_failed_start(struct worker *worker, int status);
+
+void recovery_run(struct worker *worker, int status)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    char how[96];
+
+    /* What it had finished before it died counts. Nothing that we killed for a breach said does. */
+    if (worker->state != WORKER_DOOMED)
+        completions_drain(worker);
+    explain(worker, status, how, sizeof how);
+    bool is_wanted = worker->state == WORKER_STOPPING || supervisor->phase >= SUPERVISOR_STOPPING;
+    if (is_wanted) {
+        log_debug("%s has stopped (%s)", worker->name, how);
+    } else if (worker->ready_ns == 0) {
+        note_failed_start(worker, status);
+    } else {
+        if (worker->state != WORKER_DOOMED)
+            snprintf(worker->last_error, sizeof worker->last_error, "%s", how);
+        log_warn("%s (%s) is gone with %u partitions in hand; they are put back and it is "
+                 "replaced",
+                 worker->name, how, worker->held_count);
+    }
+    put_back(worker, how);
+}
+
+/* "killed by SIGKILL in msm_a". The progress words are the dead worker's: read with care. */
+static void explain(struct worker *worker, int status, char *ret, size_t room)
+{
+    char text[64];
+    uint32_t stage =
+        atomic_load_explicit(&worker->channel.layout->progress.stage, memory_order_relaxed);
+    child_status_to_string(status, text, sizeof text);
+    if (worker->held_count > 0 && stage < PHASE_WAIT)
+        snprintf(ret, room, "%s in %s of %s", text, phase_to_string((enum phase)stage),
+                 worker->name);
+    else
+        snprintf(ret, room, "%s, %s", text, worker->name);
+}
+
+static void put_back(struct worker *worker, const char *how)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    /* The only partition in its hands is the likely cause; of several, each is a suspect and runs
+     * alone next. Nothing counts when the end was our own wish. */
+    bool is_wanted = worker->state == WORKER_STOPPING || supervisor->phase >= SUPERVISOR_STOPPING;
+    bool is_alone = worker->held_count == 1;
+    while (worker->held_count > 0) {
+        struct slot *slot = &supervisor->slots.entries[worker->held[0]];
+        log_info("job %" PRIu64 " partition %u was %s in %s: put back", slot->job, slot->partition,
+                 slot_state_to_string(slot->state), worker->name);
+        pipeline_lost(supervisor, slot, is_alone && !is_wanted, how);
+    }
+}
+
+static void note_failed_start(struct worker *worker, int status)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    char text[64];
+    child_status_to_string(status, text, sizeof text);
+    snprintf(worker->last_error, sizeof worker->last_error, "cannot start: %s", text);
+
+    bool has_said_why = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_START;
+    bool wants_cuda = supervisor->config.gpu_backend == CONFIG_GPU_BACKEND_CUDA;
+    if (worker->kind == WORKER_GPU && has_said_why && wants_cuda &&
+        supervisor->phase == SUPERVISOR_STARTING) {
+        log_error("no proofs can be made: %s cannot use the CUDA backend (its message is above); "
+                  "mend that, or set [GPU] Backend=cpu to prove on the CPU",
+                  worker->name);
+        supervisor_fail(supervisor);
+        return;
+    }
+    if (worker->start_failures + 1 == WORKER_START_FAILURES_MAX)
+        log_error("%s has failed to start %d times (%s); the service stays up without it and goes "
+                  "on trying",
+                  worker->name, WORKER_START_FAILURES_MAX, text);
+    else
+        log_warn("%s failed to start (%s); trying again", worker->name, text);
+}

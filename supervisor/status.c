@@ -1,0 +1,301 @@
+/* The daemon at a glance: see status.h and PROTOCOL.md. Upstream: answers.c. */
+#include "supervisor/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/files.h"
+#include "supervisor/supervisor.h"
+
+static uint64_t word(const _Atomic uint64_t *figure)
+{
+    return atomic_load_explicit(figure, memory_order_relaxed);
+}
+
+/* Slabs on ordinary pages can be swapped out unless the workers that map them have locked them. */
+static bool slabs_are_locked(const struct supervisor *supervisor)
+{
+    if (supervisor->memory.is_hugepage)
+        return true;
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        const struct worker *worker = &supervisor->workers.entries[i];
+        char path[64], *text, *line;
+        size_t bytes;
+        if (worker->state != WORKER_RUNNING || worker->kind == WORKER_FINALIZER)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/status", (int)worker->child.pid);
+        if (files_read(path, 64 << 10, &text, &bytes) < 0)
+            continue;
+        line = strstr(text, "\nVmLck:");
+        uint64_t locked_bytes = line ? strtoull(line + 7, NULL, 10) << 10 : 0;
+        free(text);
+        if (locked_bytes < supervisor->memory.slab_bytes_total)
+            return false;
+    }
+    return true;
+}
+
+static bool proves_on_cpu(const struct supervisor *supervisor)
+{
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        const struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->kind == WORKER_GPU && worker->uses_cpu)
+            return true;
+    }
+    return false;
+}
+
+static void write_flags(struct reply *reply, const struct supervisor *supervisor, bool is_locked)
+{
+    const struct config *config = &supervisor->config;
+    reply_array(reply, "flags");
+    if (proves_on_cpu(supervisor))
+        reply_string(reply, NULL, "cpu_backend");
+    if (!supervisor->memory.is_hugepage)
+        reply_string(reply, NULL, "ordinary_pages");
+    if (!is_locked)
+        reply_string(reply, NULL, "not_mlocked");
+    if (config->event_loop == LOOP_AUTO && loop_kind(supervisor->loop) == LOOP_PPOLL)
+        reply_string(reply, NULL, "io_uring_refused");
+    if (supervisor->phase >= SUPERVISOR_FINISHING)
+        reply_string(reply, NULL, "stopping");
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        const struct worker *worker = &supervisor->workers.entries[i];
+        char text[64];
+        if (worker->start_failures < WORKER_START_FAILURES_MAX)
+            continue;
+        snprintf(text, sizeof text, "cannot_start:%s", worker->name);
+        reply_string(reply, NULL, text);
+    }
+    reply_close(reply);
+}
+
+static void write_hugepages(struct reply *reply, const struct supervisor *supervisor,
+                            bool is_locked)
+{
+    const struct memory *memory = &supervisor->memory;
+    reply_map(reply, "hugepages");
+    reply_string(reply, "policy", config_huge_pages_to_string(supervisor->config.huge_pages));
+    reply_integer(reply, "page_bytes", memory->page_bytes);
+    reply_bool(reply, "is_hugepage", memory->is_hugepage);
+    reply_bool(reply, "mlocked", is_locked);
+    reply_close(reply);
+}
+
+static void write_rings(struct reply *reply, const struct supervisor *supervisor)
+{
+    const struct memory *memory = &supervisor->memory;
+    reply_array(reply, "rings");
+    for (uint32_t i = 0; i < memory->ring_count; i++) {
+        const struct slab_ring_table *table = memory->rings[i].ring.table;
+        reply_map(reply, NULL);
+        reply_string(reply, "name", supervisor->config.rings[i].name);
+        reply_integer(reply, "slab_bytes", memory->rings[i].slab_bytes);
+        reply_integer(reply, "slabs", memory->rings[i].count);
+        reply_integer(reply, "head", word(&table->head));
+        reply_integer(reply, "tail", word(&table->tail));
+        reply_integer(reply, "occupancy",
+                      atomic_load_explicit(&table->occupancy, memory_order_relaxed));
+        reply_integer(reply, "tickets_spent", word(&table->tickets_spent));
+        reply_close(reply);
+    }
+    reply_close(reply);
+}
+
+static const char *worker_state_of(const struct worker *worker)
+{
+    switch (worker->state) {
+    case WORKER_DOWN:
+        return "dead";
+    case WORKER_STARTING:
+        return "starting";
+    case WORKER_RUNNING:
+        if (!worker->is_caught_up)
+            return "starting";
+        return worker->held_count > 0 ? "busy" : "idle";
+    case WORKER_STOPPING:
+    case WORKER_DOOMED:
+        break;
+    }
+    return "stopping";
+}
+
+/* What it works on: its own word where that names a slot it holds, else the oldest it holds. */
+static void write_work(struct reply *reply, const struct worker *worker)
+{
+    const struct supervisor *supervisor = worker->supervisor;
+    const struct channel_progress *progress = &worker->channel.layout->progress;
+    uint32_t named = atomic_load_explicit(&progress->slot, memory_order_relaxed);
+    uint32_t stage = atomic_load_explicit(&progress->stage, memory_order_relaxed);
+    uint32_t index = worker->held[0];
+    for (uint32_t i = 0; i < worker->held_count; i++) {
+        if (worker->held[i] == named)
+            index = named;
+    }
+    const struct slot *slot = &supervisor->slots.entries[index];
+    reply_integer(reply, "slot", index);
+    reply_integer(reply, "job", slot->job);
+    reply_integer(reply, "partition", slot->partition);
+    if (stage < PHASE_TOTAL)
+        reply_string(reply, "stage", phase_to_string((enum phase)stage));
+    reply_integer(reply, "age_ms", (supervisor->now_ns - slot->granted_ns) / 1000000);
+}
+
+static void write_worker(struct reply *reply, const struct worker *worker)
+{
+    const struct channel_progress *progress =
+        worker->channel.layout ? &worker->channel.layout->progress : NULL;
+    reply_map(reply, NULL);
+    reply_string(reply, "name", worker->name);
+    reply_string(reply, "kind", worker_kind_to_string(worker->kind));
+    reply_integer(reply, "index", worker->index);
+    reply_integer(reply, "pid", (uint64_t)worker->child.pid);
+    reply_string(reply, "state", worker_state_of(worker));
+    if (worker->held_count > 0 && progress)
+        write_work(reply, worker);
+    reply_integer(reply, "held", worker->held_count);
+    reply_integer(reply, "restarts", worker->restarts);
+    reply_integer(reply, "partitions_done",
+                  worker->partitions_done_before + (progress ? word(&progress->partitions_done) : 0));
+    reply_string(reply, "last_error", worker->last_error[0] ? worker->last_error : NULL);
+    reply_integer(reply, "pss_bytes", progress ? word(&progress->pss_bytes) : 0);
+    reply_integer(reply, "heap_bytes", progress ? word(&progress->heap_bytes) : 0);
+    reply_integer(reply, "heap_free_bytes", progress ? word(&progress->heap_free_bytes) : 0);
+    reply_close(reply);
+}
+
+static void write_workers(struct reply *reply, const struct supervisor *supervisor)
+{
+    reply_array(reply, "workers");
+    for (uint32_t i = 0; i < supervisor->workers.count; i++)
+        write_worker(reply, &supervisor->workers.entries[i]);
+    reply_close(reply);
+}
+
+static void write_gpus(struct reply *reply, const struct supervisor *supervisor)
+{
+    reply_array(reply, "gpu");
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        const struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->kind != WORKER_GPU)
+            continue;
+        uint64_t sum_ns = workers_busy_ns(worker);
+        reply_map(reply, NULL);
+        reply_integer(reply, "index", worker->index);
+        reply_string(reply, "backend", worker->uses_cpu ? "cpu" : "cuda");
+        reply_string(reply, "device", worker->device);
+        reply_real(reply, "busy_share",
+                   busy_share_recent(&worker->busy, supervisor->now_ns, sum_ns));
+        reply_real(reply, "busy_share_life",
+                   busy_share_life(&worker->busy, supervisor->now_ns, sum_ns));
+        reply_real(reply, "busy_ms", (double)sum_ns / 1e6);
+        reply_close(reply);
+    }
+    reply_close(reply);
+}
+
+static void write_jobs(struct reply *reply, const struct supervisor *supervisor)
+{
+    const struct jobs *jobs = &supervisor->jobs;
+    uint32_t running = 0;
+    for (const struct job *job = jobs->active.first; job; job = job->next)
+        running += job->state == REQUEST_JOB_RUNNING;
+    reply_map(reply, "jobs");
+    reply_integer(reply, "queued", jobs->active.count - running);
+    reply_integer(reply, "running", running);
+    reply_integer(reply, "done", jobs->totals[REQUEST_JOB_DONE]);
+    reply_integer(reply, "failed", jobs->totals[REQUEST_JOB_FAILED]);
+    reply_integer(reply, "cancelled", jobs->totals[REQUEST_JOB_CANCELLED]);
+    reply_close(reply);
+}
+
+void status_write_circuit(struct reply *reply, const struct circuit *circuit)
+{
+    const struct facts *facts = &circuit->facts;
+    reply_map(reply, NULL);
+    reply_string(reply, "name", circuit->name);
+    reply_string(reply, "state", circuit_state_to_string(circuit->state));
+    if (circuit_has_facts(circuit)) {
+        reply_string(reply, "curve", facts->curve->name);
+        reply_integer(reply, "variables", facts->variable_count);
+        reply_integer(reply, "public", facts->public_count);
+        reply_integer(reply, "constraints", facts->constraint_count);
+        reply_integer(reply, "domain", UINT64_C(1) << facts->domain_log2);
+        reply_integer(reply, "slab_bytes", facts->slab_bytes);
+        reply_integer(reply, "key_bytes", facts->file_bytes);
+        reply_bool(reply, "checks_constraints", facts->has_c);
+        reply_string(reply, "key_digest", facts->key_digest);
+    }
+    if (circuit->error[0])
+        reply_string(reply, "error", circuit->error);
+    reply_close(reply);
+}
+
+static void write_circuits(struct reply *reply, const struct supervisor *supervisor)
+{
+    reply_array(reply, "circuits");
+    for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {
+        if (supervisor->circuits.entries[key])
+            status_write_circuit(reply, supervisor->circuits.entries[key]);
+    }
+    reply_close(reply);
+}
+
+static void write_slots_and_limits(struct reply *reply, const struct supervisor *supervisor)
+{
+    reply_map(reply, "slots");
+    reply_integer(reply, "free", supervisor->slots.free_count);
+    reply_integer(reply, "total", SLOTS_MAX);
+    reply_close(reply);
+    reply_map(reply, "memory");
+    reply_integer(reply, "slab_bytes", supervisor->memory.slab_bytes_total);
+    reply_integer(reply, "key_bytes", supervisor->memory.key_bytes_total);
+    reply_integer(reply, "inline_bytes", supervisor->inline_bytes);
+    reply_integer(reply, "result_bytes",
+                  supervisor->jobs.active_bytes + supervisor->jobs.finished_bytes);
+    reply_close(reply);
+    reply_map(reply, "limits");
+    reply_integer(reply, "frame_bytes", FRAME_BYTES_MAX);
+    reply_integer(reply, "inline_bytes", INPUT_INLINE_BYTES_MAX);
+    reply_integer(reply, "partitions", JOB_PARTITIONS_MAX);
+    reply_integer(reply, "jobs_active", JOBS_ACTIVE_MAX);
+    reply_integer(reply, "jobs_finished", JOBS_FINISHED_MAX);
+    reply_integer(reply, "finished_age_ms", (uint64_t)JOBS_FINISHED_AGE_S_MAX * 1000);
+    reply_integer(reply, "wait_ms", WAIT_TIMEOUT_MS_MAX);
+    reply_close(reply);
+}
+
+static void write_everything(struct reply *reply, const struct supervisor *supervisor)
+{
+    bool is_locked = slabs_are_locked(supervisor);
+    reply_map(reply, NULL);
+    reply_string(reply, "version", CUZK_VERSION);
+    reply_integer(reply, "uptime_ms", (supervisor->now_ns - supervisor->started_ns) / 1000000);
+    reply_string(reply, "event_loop", loop_kind_to_string(loop_kind(supervisor->loop)));
+    write_flags(reply, supervisor, is_locked);
+    write_hugepages(reply, supervisor, is_locked);
+    write_rings(reply, supervisor);
+    write_workers(reply, supervisor);
+    write_gpus(reply, supervisor);
+    write_jobs(reply, supervisor);
+    write_circuits(reply, supervisor);
+    write_slots_and_limits(reply, supervisor);
+    reply_close(reply);
+}
+
+void status_write(struct reply *reply, const struct supervisor *supervisor,
+                  enum request_method method)
+{
+    if (method == REQUEST_STATUS) {
+        write_everything(reply, supervisor);
+        return;
+    }
+    reply_map(reply, NULL);
+    if (method == REQUEST_WORKERS)
+        write_workers(reply, supervisor);
+    else
+        write_circuits(reply, supervisor);
+    reply_close(reply);
+}

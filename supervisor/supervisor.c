@@ -1,0 +1,332 @@
+/* Start, turn and stop of the supervisor: see supervisor.h. A reader follows one proof from
+ * control.c (request) through admission.c, dispatch.c and grants.c (policy and grants) and
+ * completions.c (answers) to outlet.c (result). */
+#include "supervisor/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "runtime/clock.h"
+#include "runtime/files.h"
+#include "runtime/log.h"
+#include "runtime/notify.h"
+#include "runtime/signals.h"
+#include "supervisor/grants.h"
+#include "supervisor/pipeline.h"
+
+static uint64_t turn(struct supervisor *supervisor);
+static uint64_t next_deadline(const struct supervisor *supervisor);
+static void advance(struct supervisor *supervisor);
+
+int supervisor_run(struct supervisor *supervisor)
+{
+    while (supervisor->phase != SUPERVISOR_STOPPED) {
+        int r = loop_wait(supervisor->loop, turn(supervisor));
+        if (r < 0 && r != -EINTR) {
+            log_error("the event loop broke: %s", strerror(-r));
+            return 1;
+        }
+    }
+    return supervisor->exit_status;
+}
+
+/* One turn, after the callbacks of the loop: what is due, then what can be granted. Returns when
+ * the next one is due at the latest. */
+static uint64_t turn(struct supervisor *supervisor)
+{
+    supervisor_take_time(supervisor);
+    workers_tick(supervisor);
+    circuits_tick(supervisor);
+    control_tick(supervisor);
+    grants_run(supervisor);
+    advance(supervisor);
+    if (supervisor->now_ns >= supervisor->next_tick_ns) {
+        supervisor->next_tick_ns = supervisor->now_ns + SUPERVISOR_TICK_MS * UINT64_C(1000000);
+        jobs_expire(&supervisor->jobs, supervisor->now_ns);
+    }
+    if (supervisor->watchdog_ns)
+        notify_watchdog();
+    return supervisor->phase == SUPERVISOR_STOPPED ? 0 : next_deadline(supervisor);
+}
+
+static uint64_t next_deadline(const struct supervisor *supervisor)
+{
+    uint64_t dues_ns[] = {
+        supervisor->next_tick_ns,
+        workers_deadline(supervisor),
+        control_deadline(supervisor),
+        supervisor->grants_delayed_until_ns ? supervisor->grants_delayed_until_ns : UINT64_MAX,
+        supervisor->deadline_ns ? supervisor->deadline_ns : UINT64_MAX,
+        supervisor->watchdog_ns ? supervisor->now_ns + supervisor->watchdog_ns / 2 : UINT64_MAX,
+    };
+    uint64_t first_ns = UINT64_MAX;
+    for (size_t i = 0; i < sizeof dues_ns / sizeof dues_ns[0]; i++)
+        first_ns = dues_ns[i] < first_ns ? dues_ns[i] : first_ns;
+    return first_ns;
+}
+
+void supervisor_take_time(struct supervisor *supervisor)
+{
+    supervisor->now_ns = clock_now_ns();
+}
+
+/* ---- start ---- */
+
+static int raise_limit(int resource, uint32_t *ret_now)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) < 0)
+        return -errno;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(resource, &limit) < 0)
+        return -errno;
+    if (ret_now)
+        *ret_now = limit.rlim_cur > UINT32_MAX ? UINT32_MAX : (uint32_t)limit.rlim_cur;
+    return 0;
+}
+
+static void on_signal(struct loop_watch *watch, uint32_t events)
+{
+    struct supervisor *supervisor =
+        (struct supervisor *)((char *)watch - offsetof(struct supervisor, signal_watch));
+    int signal;
+    (void)events;
+    supervisor_take_time(supervisor);
+    while ((signal = signals_read(watch->fd)) > 0) {
+        if (signal == SIGHUP)
+            log_warn("SIGHUP: the configuration is read at start only; nothing changes");
+        else
+            supervisor_stop(supervisor);
+    }
+}
+
+static int open_loop(struct supervisor *supervisor)
+{
+    static const int wanted[] = {SIGTERM, SIGINT, SIGHUP};
+    signal(SIGPIPE, SIG_IGN);
+    int fd = signals_open(wanted, sizeof wanted / sizeof wanted[0]);
+    if (fd < 0)
+        return fd;
+    supervisor->signal_watch = (struct loop_watch){.fd = fd, .events = POLLIN};
+    int r = loop_create(supervisor->config.event_loop, &supervisor->loop);
+    if (r < 0) {
+        log_error("cannot make the event loop (%s): %s; EventLoop=ppoll works everywhere",
+                  loop_kind_to_string(supervisor->config.event_loop), strerror(-r));
+        return r;
+    }
+    supervisor->signal_watch.on_ready = on_signal;
+    r = loop_add(supervisor->loop, &supervisor->signal_watch);
+    if (r < 0) {
+        supervisor->signal_watch.on_ready = NULL;
+        return r;
+    }
+    const char *reason = loop_fallback_reason(supervisor->loop);
+    log_info("event loop: %s%s%s", loop_kind_to_string(loop_kind(supervisor->loop)),
+             reason[0] ? ", since " : "", reason);
+    return 0;
+}
+
+/* Two daemons on one state folder would give each other's circuits away. */
+static int lock_state(struct supervisor *supervisor)
+{
+    const char *folder = supervisor->config.state_directory;
+    char path[PATH_BYTES_MAX];
+    int r = files_make_folder(folder, 0700);
+    if (r < 0) {
+        log_error("cannot make the state folder %s: %s", folder, strerror(-r));
+        return r;
+    }
+    snprintf(path, sizeof path, "%s/lock", folder);
+    supervisor->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (supervisor->lock_fd < 0) {
+        r = -errno;
+        log_error("cannot open %s: %s", path, strerror(-r));
+        return r;
+    }
+    if (flock(supervisor->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+        r = -errno;
+        if (r == -EWOULDBLOCK)
+            log_error("another daemon uses the state folder %s", folder);
+        else
+            log_error("cannot lock %s: %s", path, strerror(-r));
+        return r;
+    }
+    return 0;
+}
+
+static void on_job_change(void *context, struct job *job)
+{
+    struct supervisor *supervisor = context;
+    (void)job;
+    supervisor->control.jobs_changed = true;
+}
+
+static int start_memory(struct supervisor *supervisor)
+{
+    struct slab_fault fault = {""};
+    notify_status("making and touching the slabs");
+    int r = memory_init(&supervisor->memory, &supervisor->config, &fault);
+    if (r < 0) {
+        log_error("%s", fault.text[0] ? fault.text : strerror(-r));
+        return r;
+    }
+    if (!supervisor->memory.is_hugepage)
+        log_warn("slabs lie on ordinary pages of %zu bytes: copies to a GPU will be slower, and "
+                 "they are kept out of swap only as far as RLIMIT_MEMLOCK allows",
+                 supervisor->memory.page_bytes);
+    return 0;
+}
+
+int supervisor_start(struct supervisor *supervisor, const struct config *config)
+{
+    supervisor->config = *config;
+    supervisor->lock_fd = supervisor->signal_watch.fd = -1;
+    for (int i = 0; i < 2; i++)
+        supervisor->control.listeners[i].watch.fd = -1;
+    supervisor_take_time(supervisor);
+    supervisor->started_ns = supervisor->now_ns;
+    supervisor->watchdog_ns = notify_watchdog_ns();
+    raise_limit(RLIMIT_NOFILE, &supervisor->descriptors_max);
+    raise_limit(RLIMIT_MEMLOCK, NULL); /* for the workers, which lock ordinary pages */
+
+    int r = open_loop(supervisor);
+    if (r == 0)
+        r = lock_state(supervisor);
+    if (r == 0)
+        r = start_memory(supervisor);
+    if (r == 0)
+        r = slots_init(&supervisor->slots);
+    if (r == 0)
+        r = jobs_init(&supervisor->jobs);
+    if (r == 0)
+        r = job_numbers_open(&supervisor->job_numbers, supervisor->config.state_directory);
+    supervisor->jobs.on_change = on_job_change;
+    supervisor->jobs.context = supervisor;
+    if (r == 0)
+        r = workers_init(supervisor);
+    if (r == 0)
+        r = circuits_init(supervisor);
+    if (r == 0)
+        r = control_open(supervisor);
+    notify_status("starting workers");
+    return r;
+}
+
+/* ---- phases ---- */
+
+static void begin_serving(struct supervisor *supervisor)
+{
+    char text[160];
+    supervisor->phase = SUPERVISOR_SERVING;
+    snprintf(text, sizeof text, "ready: %u workers, %u slabs, %u circuits",
+             supervisor->workers.count, supervisor->memory.slab_count,
+             supervisor->circuits.count);
+    log_info("%s; listening on %s", text, supervisor->config.socket_path);
+    notify_ready(text);
+}
+
+static void begin_stopping(struct supervisor *supervisor)
+{
+    struct jobs *jobs = &supervisor->jobs;
+    if (jobs->active.count > 0)
+        log_warn("%u jobs are not finished and are given up", jobs->active.count);
+    while (jobs->active.first) {
+        struct job *job = jobs->active.first;
+        jobs_fail(jobs, job, REPLY_SHUTTING_DOWN, 0, "the daemon is stopping",
+                  supervisor->now_ns);
+        pipeline_drop_job(supervisor, job);
+    }
+    control_tick(supervisor); /* whoever waits hears of it */
+    control_stop_listening(supervisor);
+    workers_stop(supervisor);
+    supervisor->phase = SUPERVISOR_STOPPING;
+    supervisor->deadline_ns =
+        supervisor->now_ns + SUPERVISOR_STOP_GRACE_MS * UINT64_C(1000000);
+}
+
+static void advance(struct supervisor *supervisor)
+{
+    bool is_late = supervisor->deadline_ns && supervisor->now_ns >= supervisor->deadline_ns;
+    switch (supervisor->phase) {
+    case SUPERVISOR_STARTING:
+        if (workers_have_settled(&supervisor->workers)) {
+            begin_serving(supervisor);
+            grants_run(supervisor);
+        }
+        break;
+    case SUPERVISOR_FINISHING:
+        if (supervisor->jobs.active.count == 0 || is_late)
+            begin_stopping(supervisor);
+        break;
+    case SUPERVISOR_STOPPING:
+        if (workers_are_gone(&supervisor->workers)) {
+            supervisor->phase = SUPERVISOR_STOPPED;
+        } else if (is_late) {
+            workers_kill(supervisor);
+            supervisor->deadline_ns = 0;
+        }
+        break;
+    case SUPERVISOR_SERVING:
+    case SUPERVISOR_STOPPED:
+        break;
+    }
+}
+
+void supervisor_stop(struct supervisor *supervisor)
+{
+    switch (supervisor->phase) {
+    case SUPERVISOR_STARTING:
+    case SUPERVISOR_SERVING:
+        log_info("stopping: %u jobs are finished first", supervisor->jobs.active.count);
+        notify_stopping("finishing jobs");
+        supervisor->phase = SUPERVISOR_FINISHING;
+        supervisor->deadline_ns = supervisor->now_ns + supervisor->config.stop_timeout_ns;
+        break;
+    case SUPERVISOR_FINISHING:
+        log_warn("stopping at once");
+        begin_stopping(supervisor);
+        workers_kill(supervisor);
+        break;
+    case SUPERVISOR_STOPPING:
+        workers_kill(supervisor);
+        break;
+    case SUPERVISOR_STOPPED:
+        break;
+    }
+}
+
+void supervisor_fail(struct supervisor *supervisor)
+{
+    supervisor->exit_status = 1;
+    if (supervisor->phase < SUPERVISOR_STOPPING)
+        begin_stopping(supervisor);
+}
+
+void supervisor_destroy(struct supervisor *supervisor)
+{
+    if (supervisor->loop) {
+        control_close(supervisor);
+        circuits_destroy(&supervisor->circuits);
+        workers_destroy(&supervisor->workers);
+    }
+    slots_destroy(&supervisor->slots);
+    jobs_destroy(&supervisor->jobs);
+    job_numbers_close(&supervisor->job_numbers);
+    memory_destroy(&supervisor->memory);
+    if (supervisor->signal_watch.on_ready)
+        loop_remove(supervisor->loop, &supervisor->signal_watch);
+    if (supervisor->signal_watch.fd >= 0)
+        close(supervisor->signal_watch.fd);
+    if (supervisor->loop)
+        loop_free(supervisor->loop);
+    if (supervisor->lock_fd >= 0)
+        close(supervisor->lock_fd);
+    config_destroy(&supervisor->config);
+}

@@ -1,0 +1,394 @@
+/* The children: see workers.h. Upstream: supervisor.c's turn; sideways: deliveries.c brings them
+ * what they need, completions.c reads what they say, recovery.c cleans up after their death. */
+#include "supervisor/workers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/check.h"
+#include "runtime/log.h"
+#include "shm/bell.h"
+#include "shm/courier.h"
+#include "shm/port.h"
+#include "supervisor/completions.h"
+#include "supervisor/deliveries.h"
+#include "supervisor/programs.h"
+#include "supervisor/recovery.h"
+#include "supervisor/supervisor.h"
+
+static void on_bell(struct loop_watch *watch, uint32_t events);
+static void on_death(struct loop_watch *watch, uint32_t events);
+
+static void worker_init(struct supervisor *supervisor, enum worker_kind kind, uint32_t index)
+{
+    struct workers *workers = &supervisor->workers;
+    struct worker *worker = &workers->entries[workers->count++];
+    worker->supervisor = supervisor;
+    worker->kind = kind;
+    worker->index = index;
+    worker->child.pidfd = worker->bell_in = worker->bell_out = worker->courier = -1;
+    worker->channel.fd = -1;
+    snprintf(worker->name, sizeof worker->name, "%s-%u", worker_kind_to_string(kind), index);
+}
+
+int workers_init(struct supervisor *supervisor)
+{
+    struct workers *workers = &supervisor->workers;
+    const struct config *config = &supervisor->config;
+    workers->entries = calloc(WORKERS_MAX, sizeof workers->entries[0]);
+    if (!workers->entries)
+        return -ENOMEM;
+    int r = programs_find(workers->paths);
+    if (r < 0)
+        return r;
+    workers->environment = programs_environment();
+    if (!workers->environment)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < config->synth_workers; i++)
+        worker_init(supervisor, WORKER_SYNTH, i);
+    worker_init(supervisor, WORKER_GPU, 0);
+    for (uint32_t i = 0; i < config->finalizer_workers; i++)
+        worker_init(supervisor, WORKER_FINALIZER, i);
+    return 0;
+}
+
+/* Lets go of everything that belonged to the process that is gone (or never came to be). */
+static void take_apart(struct worker *worker)
+{
+    struct loop *loop = worker->supervisor->loop;
+    if (worker->death_watch.on_ready)
+        loop_remove(loop, &worker->death_watch);
+    if (worker->bell_watch.on_ready)
+        loop_remove(loop, &worker->bell_watch);
+    worker->death_watch = worker->bell_watch = (struct loop_watch){0};
+    child_destroy(&worker->child);
+    int *fds[] = {&worker->bell_in, &worker->bell_out, &worker->courier};
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+    if (worker->channel.layout)
+        channel_destroy(&worker->channel);
+    worker->channel = (struct channel){.fd = -1};
+    memset(worker->keys, WORKER_KEY_ABSENT, sizeof worker->keys);
+    memset(worker->key_generations, 0, sizeof worker->key_generations);
+    worker->keys_open = worker->key_calls = 0;
+    worker->slabs_sent = 0;
+    worker->is_caught_up = worker->has_untold = false;
+    worker->delayed_until_ns = 0;
+    worker->state = WORKER_DOWN;
+}
+
+void workers_destroy(struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++)
+        take_apart(&workers->entries[i]);
+    for (int kind = 0; kind < WORKER_KIND_COUNT; kind++)
+        free(workers->paths[kind]);
+    free(workers->environment);
+    free(workers->entries);
+    *workers = (struct workers){0};
+}
+
+static int spawn(struct worker *worker, int courier_of_child)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    struct programs_arguments arguments;
+    programs_worker_arguments(&supervisor->config, worker->kind, worker->index, &arguments);
+    const struct child_fd fds[] = {
+        {worker->channel.fd, PORT_FD_CHANNEL},
+        {worker->bell_in, PORT_FD_BELL_IN},
+        {worker->bell_out, PORT_FD_BELL_OUT},
+        {courier_of_child, PORT_FD_COURIER},
+    };
+    const struct child_spec spec = {
+        .path = supervisor->workers.paths[worker->kind],
+        .argv = arguments.argv,
+        .envp = supervisor->workers.environment,
+        .fds = fds,
+        .fd_count = sizeof fds / sizeof fds[0],
+        /* Memory short: synthesis goes first, the supervisor last. */
+        .oom_score_adj = worker->kind == WORKER_SYNTH ? 500 : 200,
+        .no_core = true,
+    };
+    return child_spawn(&spec, &worker->child);
+}
+
+static int start(struct worker *worker)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    int courier[2] = {-1, -1};
+    int r = channel_create(worker->kind, worker->index, &worker->channel);
+    if (r < 0)
+        return r;
+    worker->bell_in = bell_create();
+    worker->bell_out = bell_create();
+    if (worker->bell_in < 0 || worker->bell_out < 0)
+        return worker->bell_in < 0 ? worker->bell_in : worker->bell_out;
+    r = courier_create(courier);
+    if (r < 0)
+        return r;
+    worker->courier = courier[0];
+    r = spawn(worker, courier[1]);
+    close(courier[1]);
+    if (r < 0)
+        return r;
+    worker->bell_watch =
+        (struct loop_watch){.fd = worker->bell_out, .events = POLLIN, .on_ready = on_bell};
+    worker->death_watch =
+        (struct loop_watch){.fd = worker->child.pidfd, .events = POLLIN, .on_ready = on_death};
+    r = loop_add(supervisor->loop, &worker->bell_watch);
+    if (r < 0)
+        worker->bell_watch.on_ready = NULL;
+    else
+        r = loop_add(supervisor->loop, &worker->death_watch);
+    if (r < 0)
+        worker->death_watch.on_ready = NULL;
+    return r;
+}
+
+static void start_later(struct worker *worker)
+{
+    uint64_t now_ns = worker->supervisor->now_ns;
+    worker->restart_at_ns = now_ns + worker->backoff_ms * 1000000u;
+    if (worker->backoff_ms == 0)
+        worker->backoff_ms = WORKER_BACKOFF_FIRST_MS;
+    else
+        worker->backoff_ms *= 2;
+    if (worker->backoff_ms > WORKER_BACKOFF_MAX_MS)
+        worker->backoff_ms = WORKER_BACKOFF_MAX_MS;
+}
+
+static void start_due(struct worker *worker)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    int r = start(worker);
+    if (r < 0) {
+        snprintf(worker->last_error, sizeof worker->last_error, "cannot start %s: %s",
+                 supervisor->workers.paths[worker->kind], strerror(-r));
+        log_error("%s: %s; trying again in %u ms", worker->name, worker->last_error,
+                  (unsigned)worker->backoff_ms);
+        take_apart(worker);
+        worker->start_failures++;
+        start_later(worker);
+        return;
+    }
+    worker->state = WORKER_STARTING;
+    worker->started_ns = supervisor->now_ns;
+    worker->ready_ns = 0;
+    busy_start(&worker->busy, supervisor->now_ns);
+}
+
+uint64_t workers_busy_ns(const struct worker *worker)
+{
+    if (!worker->channel.layout)
+        return 0;
+    const struct channel_progress *progress = &worker->channel.layout->progress;
+    return busy_sum(atomic_load_explicit(&progress->busy_ns, memory_order_relaxed),
+                    atomic_load_explicit(&progress->busy_since_ns, memory_order_relaxed),
+                    worker->supervisor->now_ns);
+}
+
+void workers_tick(struct supervisor *supervisor)
+{
+    bool may_start =
+        supervisor->phase == SUPERVISOR_STARTING || supervisor->phase == SUPERVISOR_SERVING ||
+        supervisor->phase == SUPERVISOR_FINISHING;
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->state == WORKER_DOWN && may_start &&
+            supervisor->now_ns >= worker->restart_at_ns)
+            start_due(worker);
+        if (worker->delayed_until_ns && supervisor->now_ns >= worker->delayed_until_ns)
+            deliveries_flush(worker);
+        if (worker->channel.layout)
+            busy_sample(&worker->busy, supervisor->now_ns, workers_busy_ns(worker));
+    }
+}
+
+uint64_t workers_deadline(const struct supervisor *supervisor)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        const struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->state == WORKER_DOWN && worker->restart_at_ns < deadline_ns)
+            deadline_ns = worker->restart_at_ns;
+        if (worker->delayed_until_ns && worker->delayed_until_ns < deadline_ns)
+            deadline_ns = worker->delayed_until_ns;
+    }
+    return deadline_ns;
+}
+
+void workers_ready(struct worker *worker, const struct message *ready, const char *text)
+{
+    worker->state = WORKER_RUNNING;
+    worker->uses_cpu = worker->kind == WORKER_GPU && ready->numbers[2] == READY_BACKEND_CPU;
+    worker->ready_ns = worker->supervisor->now_ns;
+    worker->start_failures = 0;
+    snprintf(worker->device, sizeof worker->device, "%.127s", text);
+    deliveries_begin(worker);
+}
+
+static void on_bell(struct loop_watch *watch, uint32_t events)
+{
+    struct worker *worker =
+        (struct worker *)((char *)watch - offsetof(struct worker, bell_watch));
+    (void)events;
+    supervisor_take_time(worker->supervisor);
+    bell_read(watch->fd);
+    completions_drain(worker);
+}
+
+/* The pidfd is readable: the process is certainly gone and writes nothing any more. */
+static void on_death(struct loop_watch *watch, uint32_t events)
+{
+    struct worker *worker =
+        (struct worker *)((char *)watch - offsetof(struct worker, death_watch));
+    struct supervisor *supervisor = worker->supervisor;
+    int status;
+    (void)events;
+    supervisor_take_time(supervisor);
+    if (child_reap(&worker->child, &status) != 1)
+        return;
+    recovery_run(worker, status);
+
+    const struct channel_progress *progress = &worker->channel.layout->progress;
+    worker->partitions_done_before +=
+        atomic_load_explicit(&progress->partitions_done, memory_order_relaxed);
+    bool was_ready = worker->ready_ns != 0;
+    if (!was_ready)
+        worker->start_failures++;
+    else if (supervisor->now_ns - worker->ready_ns >= (uint64_t)WORKER_STEADY_MS * 1000000u)
+        worker->backoff_ms = 0;
+    take_apart(worker);
+    worker->restarts++;
+    start_later(worker);
+}
+
+void workers_doom(struct worker *worker, const char *why)
+{
+    if (worker->state == WORKER_DOOMED || worker->state == WORKER_DOWN)
+        return;
+    snprintf(worker->last_error, sizeof worker->last_error, "%s", why);
+    log_error("%s (process %d) broke the contract: %s; it is killed and replaced", worker->name,
+              (int)worker->child.pid, why);
+    worker->state = WORKER_DOOMED;
+    child_kill(&worker->child, SIGKILL);
+}
+
+void workers_stop(struct supervisor *supervisor)
+{
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        struct worker *worker = &supervisor->workers.entries[i];
+        const struct message stop = {.operation = OPERATION_STOP};
+        if (worker->state == WORKER_RUNNING && workers_push(worker, &stop) == 0)
+            worker->state = WORKER_STOPPING;
+        else if (worker->state != WORKER_DOWN)
+            child_kill(&worker->child, SIGKILL);
+    }
+}
+
+void workers_kill(struct supervisor *supervisor)
+{
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->state == WORKER_DOWN)
+            continue;
+        log_warn("%s (process %d) did not stop in time and is killed", worker->name,
+                 (int)worker->child.pid);
+        child_kill(&worker->child, SIGKILL);
+    }
+}
+
+bool workers_are_gone(const struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->entries[i].state != WORKER_DOWN)
+            return false;
+    }
+    return true;
+}
+
+bool workers_have_settled(const struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        const struct worker *worker = &workers->entries[i];
+        bool is_up = worker->state == WORKER_RUNNING && worker->is_caught_up;
+        if (!is_up && worker->start_failures < WORKER_START_FAILURES_MAX)
+            return false;
+    }
+    return true;
+}
+
+bool worker_is_available(const struct worker *worker, uint64_t now_ns)
+{
+    return worker->state == WORKER_RUNNING && worker->is_caught_up &&
+           worker->delayed_until_ns <= now_ns && worker->held_count < GRANTS_HELD_MAX;
+}
+
+bool worker_has_suspect(const struct worker *worker)
+{
+    for (uint32_t i = 0; i < worker->held_count; i++) {
+        if (worker->supervisor->slots.entries[worker->held[i]].is_suspect)
+            return true;
+    }
+    return false;
+}
+
+void workers_own(struct worker *worker, struct slot *slot)
+{
+    CHECK(worker->held_count < GRANTS_HELD_MAX && !slot->owner);
+    worker->held[worker->held_count++] = slot->index;
+    slot->owner = worker;
+}
+
+void workers_disown(struct worker *worker, struct slot *slot)
+{
+    for (uint32_t i = 0; i < worker->held_count; i++) {
+        if (worker->held[i] != slot->index)
+            continue;
+        worker->held[i] = worker->held[--worker->held_count];
+        slot->owner = NULL;
+        return;
+    }
+    CHECK(!"a worker holds what it owns");
+}
+
+void workers_tell_cancel(struct worker *worker, struct slot *slot)
+{
+    if (worker->state != WORKER_RUNNING)
+        return; /* its death or its end answers for it */
+    const struct message cancel = {
+        .operation = OPERATION_CANCEL,
+        .slot = slot->index,
+        .generation = slot->generation,
+        .numbers = {0, 0, slot->job, slot->partition},
+    };
+    slot->is_told = workers_push(worker, &cancel) == 0;
+    if (!slot->is_told) {
+        worker->has_untold = true;
+        if (!worker->delayed_until_ns)
+            worker->delayed_until_ns = worker->supervisor->now_ns + 1;
+    }
+}
+
+int workers_push(struct worker *worker, const struct message *grant)
+{
+    int r = channel_grant(&worker->channel, grant);
+    if (r == -EPROTO)
+        workers_doom(worker, "its submission ring is corrupt");
+    if (r < 0)
+        return r;
+    return bell_ring(worker->bell_in);
+}
+
+void workers_ring_again(struct worker *worker)
+{
+    bell_ring(worker->bell_out);
+}

@@ -1,0 +1,116 @@
+/* The children: what runs, what each holds, and what is on its way to it. Spawning, READY, restart
+ * with back-off and the certain death are here; what a death means for the slots is in recovery.c,
+ * what an answer means in completions.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/limits.h"
+#include "runtime/child.h"
+#include "runtime/loop.h"
+#include "shm/channel.h"
+#include "supervisor/busy.h"
+
+struct supervisor;
+struct slot;
+struct circuit;
+
+enum worker_state {
+    WORKER_DOWN,     /* to be started at restart_at_ns */
+    WORKER_STARTING, /* spawned, READY not heard yet */
+    WORKER_RUNNING,
+    WORKER_STOPPING, /* told to stop */
+    WORKER_DOOMED,   /* killed by us: nothing it says counts any more */
+};
+
+/* What a worker knows of one key. */
+enum worker_key_state {
+    WORKER_KEY_ABSENT,
+    WORKER_KEY_WANTED, /* to be sent */
+    WORKER_KEY_ASKED,  /* LOAD_KEY is granted (gpu workers answer it) */
+    WORKER_KEY_HELD,
+    WORKER_KEY_DROPPING, /* DROP_KEY is to be pushed */
+};
+
+enum {
+    WORKER_BACKOFF_FIRST_MS = 100, /* after the first restart, which is at once */
+    WORKER_BACKOFF_MAX_MS = 10000,
+    /* One that ran this long starts over with no back-off. */
+    WORKER_STEADY_MS = 10000,
+    /* From here on the service calls a worker broken (it goes on trying). */
+    WORKER_START_FAILURES_MAX = 3,
+    WORKER_DELIVERY_RETRY_MS = 2,
+    /* LOAD_KEY and DROP_KEY not answered yet: what is left of the rings belongs to partitions. */
+    WORKER_KEY_CALLS_MAX = 4,
+};
+
+struct worker {
+    struct supervisor *supervisor;
+    enum worker_kind kind;
+    uint32_t index; /* within the kind */
+    enum worker_state state;
+    char name[24]; /* "synth-0" */
+
+    struct child child;
+    int bell_in, bell_out, courier; /* -1 when down */
+    struct channel channel;
+    struct loop_watch death_watch, bell_watch;
+
+    uint32_t held[GRANTS_HELD_MAX]; /* slots granted and not yet answered */
+    uint32_t held_count;
+
+    uint32_t slabs_sent; /* of all slabs, in index order */
+    uint8_t keys[CIRCUITS_MAX]; /* enum worker_key_state */
+    uint64_t key_generations[CIRCUITS_MAX];
+    uint32_t keys_open;        /* WANTED, ASKED or DROPPING */
+    uint32_t key_calls;        /* pushed and not answered yet */
+    bool is_caught_up;         /* has had every slab and key since READY */
+    bool has_untold;           /* some cancel did not fit the submission ring */
+    uint64_t delayed_until_ns; /* the courier was full */
+
+    uint64_t started_ns, ready_ns, restart_at_ns, backoff_ms;
+    uint32_t restarts, start_failures;
+    uint64_t partitions_done_before; /* of earlier processes */
+    char last_error[160];
+    char device[128]; /* gpu: what READY said */
+    bool uses_cpu;    /* gpu: it proves on the CPU */
+    struct busy busy;
+};
+
+struct workers {
+    struct worker *entries; /* WORKERS_MAX */
+    uint32_t count;
+    char *paths[WORKER_KIND_COUNT]; /* executables; [WORKER_SYNTH] also prepares and loads keys */
+    char **environment;             /* of every child: without what is for us alone */
+};
+
+/* Finds the executables and lays out the table. Logs what is missing. */
+int workers_init(struct supervisor *supervisor);
+void workers_destroy(struct workers *workers);
+/* Starts what is due, delivers slabs, keys and cancels, samples figures. */
+void workers_tick(struct supervisor *supervisor);
+/* When workers_tick has something to do next; UINT64_MAX: only after an event. */
+uint64_t workers_deadline(const struct supervisor *supervisor);
+/* READY was heard; text: the device's name, cleaned. */
+void workers_ready(struct worker *worker, const struct message *ready, const char *text);
+/* Time with a partition in computation, of this process. */
+uint64_t workers_busy_ns(const struct worker *worker);
+/* SIGKILL: it broke the contract (why, in words). Its slots stay its own until it is dead. */
+void workers_doom(struct worker *worker, const char *why);
+/* Tells every running worker to finish what it holds and exit; kills those that are starting. */
+void workers_stop(struct supervisor *supervisor);
+void workers_kill(struct supervisor *supervisor);
+bool workers_are_gone(const struct workers *workers);
+/* Every worker is running or has failed to start WORKER_START_FAILURES_MAX times. */
+bool workers_have_settled(const struct workers *workers);
+
+bool worker_is_available(const struct worker *worker, uint64_t now_ns);
+bool worker_has_suspect(const struct worker *worker);
+void workers_own(struct worker *worker, struct slot *slot);
+void workers_disown(struct worker *worker, struct slot *slot);
+void workers_tell_cancel(struct worker *worker, struct slot *slot);
+/* Pushes one grant and rings. -EAGAIN when the ring is full. */
+int workers_push(struct worker *worker, const struct message *grant);
+/* More completions wait than one turn takes: they get the next one. */
+void workers_ring_again(struct worker *worker);
