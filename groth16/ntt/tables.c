@@ -36,7 +36,8 @@ static void make_range(void *context, size_t begin, size_t end)
 static uint64_t *make_table(const struct ntt_kernel *kernel, struct pool *pool, bool inverse,
                             unsigned log2)
 {
-    uint64_t *table = aligned_alloc(64, ((size_t)32 << log2) + 32);
+    /* aligned_alloc wants a multiple of the alignment. */
+    uint64_t *table = aligned_alloc(64, (((size_t)32 << log2) + 32 + 63) & ~(size_t)63);
 
     if (!table)
         abort();
