@@ -66,7 +66,7 @@ TEST(every_key_of_the_manifest_is_judged)
     ASSERT(manifest);
     while (fgets(text, sizeof text, manifest)) {
         char *end = strchr(text, '\t');
-        if (!end || strncmp(end - 5, ".zkey", 5) != 0)
+        if (!end || end - text < 5 || strncmp(end - 5, ".zkey", 5) != 0)
             continue;
         *end = 0;
         snprintf(path, sizeof path, "%s/bad/%s", FIXTURES, text);
