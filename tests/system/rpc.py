@@ -52,7 +52,7 @@ class Client:
 
     def call(self, method, params=None, descriptors=()):
         msgid, self.next_id = self.next_id, self.next_id + 1
-        self.send(msgpack.packb([0, msgid, method, [params or {}]]), descriptors)
+        self.send(msgpack.packb([0, msgid, method, [{} if params is None else params]]), descriptors)
         reply = self.receive()
         if reply is None:
             raise ConnectionError("the daemon closed the connection")

@@ -3,9 +3,9 @@
 
 import json
 
-import groth
-import formats
 from harness import Circuit, Daemon, Snark, Suite, expect, expect_equal, split_arrays, verify
+import formats
+import groth
 
 CIRCUITS = [("mul", "bn128"), ("mul", "bls12381"), ("nopub", "bn128"), ("nopub", "bls12381"),
             ("chain12", "bn128"), ("chain12", "bls12381"), ("merkle20", "bn128"),
