@@ -250,7 +250,15 @@ int cuzk_public(struct cuzk *cuzk, uint64_t job, char **ret_json, struct cuzk_er
         json_decref(all);
         all = one;
     }
-    return dump(all, JSON_INDENT(1), ret_json, ret_error);
+    r = dump(all, JSON_INDENT(1), ret_json, ret_error);
+    /* snarkjs writes an empty list on two lines; the text is the one place where they differ. */
+    if (r == CUZK_OK && strcmp(*ret_json, "[]") == 0) {
+        free(*ret_json);
+        *ret_json = strdup("[\n]");
+        if (!*ret_json)
+            r = failure(ret_error, CUZK_NO_MEMORY, "out of memory");
+    }
+    return r;
 }
 
 int cuzk_cancel(struct cuzk *cuzk, uint64_t job, struct cuzk_error *ret_error)
