@@ -1,7 +1,6 @@
 /* What the multi-scalar multiplication (msm.h) needs from a group: additions of many independent
  * pairs of affine points, and the few doublings at the end. One kernel per group and instruction
- * set; all give the same points (perhaps in other words: see msm_reference). Pure functions, any
- * thread. */
+ * set. Pure functions, any thread. */
 #pragma once
 
 #include <stddef.h>
@@ -31,7 +30,8 @@ struct msm_kernel {
     double add_ns, fold_ns; /* an addition in a full batch; a step of fold_bits: for the plan */
 
     /* ret[i] = a + b of pairs[i], for i < count <= MSM_BATCH_PAIRS. ret is MSM_ALIGNed, and so is
-     * scratch; ret overlaps no input. Equal, opposite and infinite points are allowed. */
+     * scratch; ret overlaps no input. Equal, opposite and infinite points are allowed. Coordinates
+     * of the results may be up to 2 p, for add_pairs and fold_bits only: not canonical. */
     void (*add_pairs)(const struct msm_pair *pairs, size_t count, void *ret, void *scratch);
     /* ret_sum = extra + sum of 2^i bits[i], i < count. */
     void (*fold_bits)(const msm_reference *bits, unsigned count, msm_reference extra,

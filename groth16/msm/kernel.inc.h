@@ -1,8 +1,9 @@
 /* Template: the kernel of one group in portable C (see kernel.h), and the folds that every kernel
  * of the group uses.
  *
- * Set KERNEL (the group's prefix, e.g. bn254_g1) and FIELD (its coordinates, e.g. bn254_fp) before
- * the include; both are undefined at the end. Functions are static: KERNEL##_add_pairs and so on.
+ * Set KERNEL (the group's prefix, e.g. bn254_g2), FIELD (its coordinates, e.g. bn254_fp2) and BASE
+ * (their base field, e.g. bn254_fp) before the include; all are undefined at the end. Functions are
+ * static: KERNEL##_add_pairs and so on.
  *
  * Batched affine addition: with D = x2 - x1 of all pairs inverted together (Montgomery 1987,
  * section 10.3.1), lambda = (y2 - y1) / D, x3 = lambda^2 - x1 - x2, y3 = lambda (x1 - x3) - y1:
@@ -110,6 +111,19 @@ static void KERNEL_FN(_add_pairs)(const struct msm_pair *pairs, size_t count, vo
     }
 }
 
+/* The point behind a reference, from a kernel that leaves coordinates below 2 p. */
+static inline void KERNEL_FN(_load_loose)(AFFINE *r, msm_reference from)
+{
+    AFFINE loose = *(const AFFINE *)(from & ~(msm_reference)1);
+
+    for (size_t i = 0; i < sizeof loose / sizeof(BASE); i++) {
+        BASE *coordinate = (BASE *)&loose + i;
+        limbs_reduce_once(coordinate->l, coordinate->l, KERNEL_JOIN(BASE, _modulus),
+                          sizeof(BASE) / 8);
+    }
+    KERNEL_FN(_load)(r, (msm_reference)&loose | (from & 1));
+}
+
 static void KERNEL_FN(_fold_bits)(const msm_reference *bits, unsigned count, msm_reference extra,
                                   void *ret_sum)
 {
@@ -120,12 +134,12 @@ static void KERNEL_FN(_fold_bits)(const msm_reference *bits, unsigned count, msm
     for (unsigned i = count; i-- > 0;) {
         KERNEL_FN(_xyzz_dbl)(&sum, &sum);
         if (bits[i]) {
-            KERNEL_FN(_load)(&point, bits[i]);
+            KERNEL_FN(_load_loose)(&point, bits[i]);
             KERNEL_FN(_xyzz_add_affine)(&sum, &sum, &point);
         }
     }
     if (extra) {
-        KERNEL_FN(_load)(&point, extra);
+        KERNEL_FN(_load_loose)(&point, extra);
         KERNEL_FN(_xyzz_add_affine)(&sum, &sum, &point);
     }
     *(XYZZ *)ret_sum = sum;
@@ -151,5 +165,6 @@ static void KERNEL_FN(_fold_windows)(const void *sums, unsigned count, unsigned 
 #undef KERNEL_FN
 #undef KERNEL_JOIN
 #undef KERNEL_JOIN2
+#undef BASE
 #undef FIELD
 #undef KERNEL

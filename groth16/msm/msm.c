@@ -481,24 +481,21 @@ static int run_pass(struct pool *pool, const struct msm_kernel *kernel, const vo
 int msm_run(struct pool *pool, const struct msm_kernel *kernel, const void *points,
             const uint64_t *scalars, size_t count, void *ret_point)
 {
-    _Alignas(MSM_ALIGN) uint8_t total[MSM_POINT_BYTES_MAX] = {0}, part[MSM_POINT_BYTES_MAX];
-    struct adder adder;
-    int rc = adder_init(&adder, kernel, 1);
+    size_t passes = count / PASS_ELEMENTS_MAX + 1;
+    uint8_t *sums = malloc(passes * kernel->sum_bytes);
+    _Alignas(MSM_ALIGN) uint8_t part[MSM_POINT_BYTES_MAX];
+    int rc = sums ? 0 : -ENOMEM;
 
-    for (size_t begin = 0; rc == 0 && begin < count; begin += PASS_ELEMENTS_MAX) {
+    for (size_t i = 0; rc == 0 && i < passes; i++) {
+        size_t begin = i * PASS_ELEMENTS_MAX;
+
         rc = run_pass(pool, kernel, (const uint8_t *)points + begin * kernel->point_bytes,
                       scalars + 4 * begin, smaller(PASS_ELEMENTS_MAX, count - begin), part);
-        if (rc == 0 && begin == 0) {
-            memcpy(total, part, kernel->point_bytes);
-        } else if (rc == 0) {
-            adder_reset(&adder);
-            (void)adder_sum(&adder, (msm_reference)total, (msm_reference)part);
-            adder_flush(&adder);
-            memcpy(total, adder.arena, kernel->point_bytes);
-        }
+        if (rc == 0)
+            kernel->fold_bits(NULL, 0, (msm_reference)part, sums + i * kernel->sum_bytes);
     }
-    adder_destroy(&adder);
     if (rc == 0)
-        memcpy(ret_point, total, kernel->point_bytes);
+        kernel->fold_windows(sums, (unsigned)passes, 0, ret_point);
+    free(sums);
     return rc;
 }

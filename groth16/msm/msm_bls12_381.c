@@ -4,36 +4,64 @@
 
 #include "groth16/curve/arch.h"
 #include "groth16/curve/entries.h"
+#include "groth16/field/ifma.h"
+#include "groth16/msm/kernel_ifma.h"
 #include "groth16/msm/msm.h"
 
 #define KERNEL bls12_381_g1
 #define FIELD  bls12_381_fp
+#define BASE   bls12_381_fp
 #include "groth16/msm/kernel.inc.h"
 
 #define KERNEL bls12_381_g2
 #define FIELD  bls12_381_fp2
+#define BASE   bls12_381_fp
 #include "groth16/msm/kernel.inc.h"
 
-static const struct msm_kernel g1 = {
+static const struct msm_kernel g1_portable = {
     .point_bytes = sizeof(bls12_381_g1_affine),
     .sum_bytes = sizeof(bls12_381_g1_xyzz),
     .scratch_bytes = sizeof(struct bls12_381_g1_scratch),
     .order = bls12_381_fr_modulus,
-    .add_ns = 130,
-    .fold_ns = 400,
+    .add_ns = 250,
+    .fold_ns = 800,
     .add_pairs = bls12_381_g1_add_pairs,
     .fold_bits = bls12_381_g1_fold_bits,
     .fold_windows = bls12_381_g1_fold_windows,
 };
 
-static const struct msm_kernel g2 = {
+static const struct msm_kernel g1_ifma = {
+    .point_bytes = sizeof(bls12_381_g1_affine),
+    .sum_bytes = sizeof(bls12_381_g1_xyzz),
+    .scratch_bytes = MSM_IFMA_SCRATCH_BYTES,
+    .order = bls12_381_fr_modulus,
+    .add_ns = 45,
+    .fold_ns = 800,
+    .add_pairs = bls12_381_g1_add_pairs_ifma,
+    .fold_bits = bls12_381_g1_fold_bits,
+    .fold_windows = bls12_381_g1_fold_windows,
+};
+
+static const struct msm_kernel g2_portable = {
     .point_bytes = sizeof(bls12_381_g2_affine),
     .sum_bytes = sizeof(bls12_381_g2_xyzz),
     .scratch_bytes = sizeof(struct bls12_381_g2_scratch),
     .order = bls12_381_fr_modulus,
-    .add_ns = 400,
-    .fold_ns = 1200,
+    .add_ns = 750,
+    .fold_ns = 2400,
     .add_pairs = bls12_381_g2_add_pairs,
+    .fold_bits = bls12_381_g2_fold_bits,
+    .fold_windows = bls12_381_g2_fold_windows,
+};
+
+static const struct msm_kernel g2_ifma = {
+    .point_bytes = sizeof(bls12_381_g2_affine),
+    .sum_bytes = sizeof(bls12_381_g2_xyzz),
+    .scratch_bytes = MSM_IFMA_SCRATCH_BYTES,
+    .order = bls12_381_fr_modulus,
+    .add_ns = 150,
+    .fold_ns = 2400,
+    .add_pairs = bls12_381_g2_add_pairs_ifma,
     .fold_bits = bls12_381_g2_fold_bits,
     .fold_windows = bls12_381_g2_fold_windows,
 };
@@ -41,11 +69,13 @@ static const struct msm_kernel g2 = {
 int ARCH_NAME(bls12_381_msm_g1)(struct pool *pool, const void *points, const uint64_t *scalars,
                                 size_t count, void *ret_point)
 {
-    return msm_run(pool, &g1, points, scalars, count, ret_point);
+    return msm_run(pool, ifma_is_available() ? &g1_ifma : &g1_portable, points, scalars, count,
+                   ret_point);
 }
 
 int ARCH_NAME(bls12_381_msm_g2)(struct pool *pool, const void *points, const uint64_t *scalars,
                                 size_t count, void *ret_point)
 {
-    return msm_run(pool, &g2, points, scalars, count, ret_point);
+    return msm_run(pool, ifma_is_available() ? &g2_ifma : &g2_portable, points, scalars, count,
+                   ret_point);
 }
