@@ -87,7 +87,7 @@ class Demo:
         show(command)
         with open(self.path("log"), "wb") as log:
             self.daemon = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL,
-                                           stdout=log, stderr=log)
+                                           stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
         while subprocess.run([CUZKCTL, "--socket", self.path("cuzkd.sock"), "status"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
@@ -108,22 +108,15 @@ class Demo:
 
     def verify(self):
         title("Verify: no daemon needed")
-        proofs, publics = (json.loads(self.path(n).read_text()) for n in ("proof.json",
-                                                                          "public.json"))
-        for index, (proof, public) in enumerate(zip(proofs, publics)):
-            files = self.path(f"proof.{index}.json"), self.path(f"public.{index}.json")
-            files[0].write_text(json.dumps(proof))
-            files[1].write_text(json.dumps(public))
-            print(call(CUZKCTL, "verify", "--vkey", self.path("vkey.json"), "--proof", files[0],
-                       "--public", files[1], quiet=index > 0), end="")
+        print(call(CUZKCTL, "verify", "--vkey", self.path("vkey.json"), "--proof",
+                   self.path("proof.json"), "--public", self.path("public.json")), end="")
         title("The first proof")
-        print(json.dumps(proofs[0], indent=1))
+        print(json.dumps(json.loads(self.path("proof.json").read_text())[0], indent=1))
 
     def report(self):
         title("Milliseconds a phase and partition")
         job = json.loads(self.ctl("--json", "jobs", quiet=True))["jobs"][0]["job"]
-        result = json.loads(self.ctl("--json", "result", job, "--proof", os.devnull, "--public",
-                                     os.devnull, quiet=True))
+        result = json.loads(self.ctl("--json", "result", job, quiet=True))
         table = result["phases_ms"]
         print("phase".ljust(14) + "".join(f"  partition {i}" for i in range(len(table))))
         for phase in PHASES:
@@ -143,9 +136,16 @@ class Demo:
         code = self.daemon.wait(60)
         print(f"SIGTERM: cuzkd ended with {code}")
         print(f"Left: {self.folder}: " + ", ".join(sorted(p.name for p in self.folder.iterdir())))
-        print("No process, socket or hugepage is left. Remove the folder when you have seen it.")
-        if code != 0:
+        if code != 0 or self.has_processes():
             sys.exit("the daemon did not stop cleanly; see its log there")
+        print("No process is left. Remove the folder when you have seen it.")
+
+    def has_processes(self):
+        try:
+            os.killpg(self.daemon.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
 
 def main():

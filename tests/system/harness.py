@@ -146,9 +146,9 @@ class Circuit:
             return
         self.zkey.parent.mkdir(parents=True, exist_ok=True)
         part = self.zkey.with_suffix(".part")
-        subprocess.run([CUZK_BENCH, "make-key", "--r1cs", self.r1cs, "--zkey", part,
-                        "--vkey", self.vkey], check=True, stdout=subprocess.DEVNULL,
-                       timeout=600 * PATIENCE)
+        result = run(CUZK_BENCH, "make-key", "--r1cs", self.r1cs, "--zkey", part, "--vkey",
+                     self.vkey, timeout=600)
+        expect(result.code == 0, lambda: f"make-key: {result}")
         part.rename(self.zkey)
 
 
