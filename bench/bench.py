@@ -146,8 +146,7 @@ def whole_proof(made, snark, repeats):
         proof, public = daemon.folder / "bench.proof.json", daemon.folder / "bench.public.json"
         accepted = harness.verify(made.vkey, proof, public).code == 0
         job = daemon.ctl_json("jobs")["jobs"][0]["job"]
-        phases = daemon.ctl_json("result", job, "--proof", os.devnull, "--public",
-                                 os.devnull)["phases_ms"][0]
+        phases = daemon.ctl_json("result", job)["phases_ms"][0]
         sampler = PeakPss(daemon)
         sampler.start()
         prove("memory")

@@ -125,7 +125,7 @@ class Demo:
         status = json.loads(self.ctl("--json", "status", quiet=True))
         for gpu in status["gpu"]:
             print(f"\nprover gpu-{gpu['index']} ({gpu['backend']}) was busy "
-                  f"{100 * gpu['busy_share']:.0f} % of the time since its first partition")
+                  f"{100 * gpu['busy_share']:.0f} % of the last seconds, loading the key included")
         print("flags: " + (", ".join(status["flags"]) or "none"))
 
     def stop(self):
