@@ -58,6 +58,7 @@ static void read_cgroup_limit(size_t page_bytes, struct hugepages *pool)
         if (strncmp(line, "0:", 2) == 0 && *controllers == '\0') {
             snprintf(file, sizeof file, "hugetlb.%s.max", size);
             lower_to_cgroup("/sys/fs/cgroup", group, file, pool);
+            lower_to_cgroup("/sys/fs/cgroup/unified", group, file, pool); /* hybrid hosts */
         } else if (strstr(controllers, "hugetlb")) {
             snprintf(file, sizeof file, "hugetlb.%s.limit_in_bytes", size);
             lower_to_cgroup("/sys/fs/cgroup/hugetlb", group, file, pool);

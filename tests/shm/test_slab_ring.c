@@ -1,0 +1,155 @@
+#include "shm/slab_ring.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "tests/test.h"
+
+static struct slab_ring make(uint32_t entries)
+{
+    struct slab_ring ring;
+    ASSERT_INT(slab_ring_create("test", entries, 1 << 20, &ring), 0);
+    return ring;
+}
+
+static uint64_t head(const struct slab_ring *ring)
+{
+    return atomic_load(&ring->table->head);
+}
+
+static uint64_t tail(const struct slab_ring *ring)
+{
+    return atomic_load(&ring->table->tail);
+}
+
+TEST(slabs_are_issued_in_turn)
+{
+    struct slab_ring ring = make(3);
+    uint64_t ticket;
+
+    for (uint64_t i = 0; i < 10; i++) {
+        ASSERT_INT(slab_ring_issue(&ring, 5, 1, 100 + i, &ticket), i % 3);
+        ASSERT_INT(ticket, i);
+        ASSERT_INT(head(&ring), i + 1);
+        ASSERT_INT(tail(&ring), i);
+        ASSERT_INT(atomic_load(&ring.table->occupancy), 1);
+        slab_ring_release(&ring, (uint32_t)(i % 3));
+        ASSERT_INT(tail(&ring), head(&ring));
+    }
+    ASSERT_INT(atomic_load(&ring.table->tickets_spent), 0);
+    slab_ring_destroy(&ring);
+    slab_ring_destroy(&ring);
+}
+
+TEST(a_held_slab_is_passed_over_and_its_ticket_spent)
+{
+    struct slab_ring ring = make(3);
+    uint64_t ticket;
+
+    ASSERT_INT(slab_ring_issue(&ring, 1, 0, 1, &ticket), 0);
+    ASSERT_INT(slab_ring_issue(&ring, 1, 1, 2, &ticket), 1);
+    slab_ring_release(&ring, 1);
+    ASSERT_INT(slab_ring_issue(&ring, 1, 2, 3, &ticket), 2);
+    slab_ring_release(&ring, 2);
+    /* Ticket 3 is offered slab 0, which is held; ticket 4 gets slab 1. */
+    ASSERT_INT(slab_ring_issue(&ring, 1, 3, 4, &ticket), 1);
+    ASSERT_INT(ticket, 4);
+    ASSERT_INT(atomic_load(&ring.table->tickets_spent), 1);
+    ASSERT_INT(tail(&ring), 0);
+    slab_ring_release(&ring, 0);
+    ASSERT_INT(tail(&ring), 4);
+    slab_ring_destroy(&ring);
+}
+
+TEST(a_full_ring_refuses_without_spending_tickets)
+{
+    struct slab_ring ring = make(2);
+    uint64_t ticket = 77;
+
+    ASSERT_INT(slab_ring_issue(&ring, 1, 0, 1, &ticket), 0);
+    ASSERT_INT(slab_ring_issue(&ring, 1, 1, 2, &ticket), 1);
+    ticket = 77;
+    for (unsigned i = 0; i < 5; i++)
+        ASSERT_INT(slab_ring_issue(&ring, 1, 2, 3, &ticket), -EAGAIN);
+    ASSERT_INT(ticket, 77);
+    ASSERT_INT(head(&ring), 2);
+    ASSERT_INT(atomic_load(&ring.table->tickets_spent), 0);
+    slab_ring_destroy(&ring);
+}
+
+TEST(an_entry_tells_its_holder)
+{
+    struct slab_ring ring = make(4);
+    uint64_t ticket;
+    int entry = slab_ring_issue(&ring, 42, 7, 1000, &ticket);
+
+    ASSERT_INT(atomic_load(&ring.table->entries[entry].job), 42);
+    ASSERT_INT(atomic_load(&ring.table->entries[entry].partition), 7);
+    ASSERT_INT(atomic_load(&ring.table->entries[entry].generation), 1000);
+    slab_ring_rebind(&ring, (uint32_t)entry, 1001);
+    ASSERT_INT(atomic_load(&ring.table->entries[entry].generation), 1001);
+    ASSERT_INT(atomic_load(&ring.table->entries[entry].state), SLAB_HELD);
+    slab_ring_release(&ring, (uint32_t)entry);
+    ASSERT_INT(atomic_load(&ring.table->entries[entry].state), SLAB_FREE);
+    slab_ring_destroy(&ring);
+}
+
+TEST(sizes_that_cannot_be_are_refused)
+{
+    struct slab_ring ring;
+
+    ASSERT_INT(slab_ring_create("test", 0, 1, &ring), -EINVAL);
+    ASSERT_INT(slab_ring_create("test", SLABS_MAX + 1, 1, &ring), -EINVAL);
+}
+
+TEST(head_tail_and_occupancy_hold_under_random_issue_and_release)
+{
+    uint64_t random = test_seed();
+
+    for (uint32_t entries = 1; entries <= 9; entries++) {
+        struct slab_ring ring = make(entries);
+        bool is_held[16] = {false};
+        uint64_t ticket_of[16] = {0}, last_ticket = 0, issued = 0;
+        for (unsigned step = 0; step < 5000; step++) {
+            uint32_t held = 0;
+            if (test_random(&random) % 2) {
+                uint64_t ticket;
+                int entry = slab_ring_issue(&ring, 1, 1, step, &ticket);
+                for (uint32_t i = 0; i < entries; i++)
+                    held += is_held[i];
+                ASSERT(held == entries ? entry == -EAGAIN : entry >= 0);
+                if (entry >= 0) {
+                    ASSERT(!is_held[entry]);
+                    ASSERT_INT(ticket % entries, entry);
+                    ASSERT(issued == 0 || ticket > last_ticket);
+                    ASSERT(ticket - last_ticket <= entries);
+                    last_ticket = ticket;
+                    issued++;
+                    is_held[entry] = true;
+                    ticket_of[entry] = ticket;
+                }
+            } else {
+                uint32_t entry = (uint32_t)(test_random(&random) % entries);
+                if (is_held[entry])
+                    slab_ring_release(&ring, entry);
+                is_held[entry] = false;
+            }
+            uint64_t oldest = head(&ring);
+            held = 0;
+            for (uint32_t i = 0; i < entries; i++) {
+                held += is_held[i];
+                if (is_held[i] && ticket_of[i] < oldest)
+                    oldest = ticket_of[i];
+            }
+            ASSERT_INT(tail(&ring), oldest);
+            ASSERT_INT(atomic_load(&ring.table->occupancy), held);
+            ASSERT_INT(atomic_load(&ring.table->tickets_spent) + issued, head(&ring));
+        }
+        slab_ring_destroy(&ring);
+    }
+}
+
+TEST_MAIN(CASE(slabs_are_issued_in_turn), CASE(a_held_slab_is_passed_over_and_its_ticket_spent),
+          CASE(a_full_ring_refuses_without_spending_tickets), CASE(an_entry_tells_its_holder),
+          CASE(sizes_that_cannot_be_are_refused),
+          CASE(head_tail_and_occupancy_hold_under_random_issue_and_release))
