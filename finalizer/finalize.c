@@ -79,10 +79,10 @@ int finalize_verify(const struct prepared *key, const uint64_t *public_scalars,
                           verify_result_to_string((enum verify_result)result));
     return reason_set(reason, -EBADMSG, "%s",
                       key->has_c
-                          ? "the finished proof does not verify although the witness satisfies "
+                          ? "the pairing check fails although the witness satisfies "
                             "every constraint: the prover's device or memory computed wrongly, or "
                             "the proving key was damaged before it was registered"
-                          : "the finished proof does not verify: most likely the witness does not "
+                          : "the pairing check fails: most likely the witness does not "
                             "satisfy the circuit (other inputs or another version of it); register "
                             "the circuit with its .r1cs to learn which constraint is broken");
 }

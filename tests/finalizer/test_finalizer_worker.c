@@ -142,11 +142,11 @@ TEST(wrong_sums_never_become_a_proof)
             memcpy(grant.payload + off, curve->g1_generator, curve->g1_bytes);
         if (i == 1)
             continue; /* B1 counts only through s and r: below */
-        check_fails(&bench, &grant, bench.witness_fd, BLAME_CHECK, "does not verify");
+        check_fails(&bench, &grant, bench.witness_fd, BLAME_CHECK, "pairing check fails");
     }
     grant = make_grant(&bench, 0);
     memcpy(grant.payload + curve->g1_bytes, curve->g1_generator, curve->g1_bytes);
-    check_fails(&bench, &grant, bench.witness_fd, BLAME_CHECK, "does not verify");
+    check_fails(&bench, &grant, bench.witness_fd, BLAME_CHECK, "pairing check fails");
     grant = make_grant(&bench, 0);
     const struct message answer = finalize(&bench, &grant, bench.witness_fd);
     ASSERT_INT(answer.blame, BLAME_NONE);
@@ -165,7 +165,7 @@ TEST(public_inputs_come_from_the_file_and_nothing_else)
     int fd = memfd_create("w", MFD_CLOEXEC);
     bytes[76 + 32] ^= 1;
     ASSERT_INT(write(fd, bytes, 204), 204);
-    check_fails(&bench, &grant, fd, BLAME_CHECK, "does not verify");
+    check_fails(&bench, &grant, fd, BLAME_CHECK, "pairing check fails");
     /* Not reduced. */
     memset(bytes + 76 + 32, 0xff, 32);
     ASSERT_INT(pwrite(fd, bytes, 204, 0), 204);
