@@ -41,6 +41,33 @@ IFMA_INLINE __m512i ifma_set(uint64_t value)
 {
     return _mm512_set1_epi64((long long)value);
 }
+
+/* Transposes eight rows of eight words. */
+IFMA_INLINE void ifma_transpose(__m512i *r)
+{
+    __m512i t[8], u[8];
+
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        t[2 * i] = _mm512_unpacklo_epi64(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm512_unpackhi_epi64(r[2 * i], r[2 * i + 1]);
+    }
+    /* t[2 i + k] holds words k, k + 2, k + 4, k + 6 of rows 2 i and 2 i + 1. */
+#pragma GCC unroll 2
+    for (int k = 0; k < 2; k++) {
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; i++) {
+            u[4 * i + k] = _mm512_shuffle_i64x2(t[4 * i + k], t[4 * i + 2 + k], 0x88);
+            u[4 * i + 2 + k] = _mm512_shuffle_i64x2(t[4 * i + k], t[4 * i + 2 + k], 0xdd);
+        }
+    }
+    /* u[4 i + k] holds words k and k + 4, u[4 i + 2 + k] words k + 2 and k + 6 of four rows. */
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        r[k] = _mm512_shuffle_i64x2(u[k], u[4 + k], 0x88);
+        r[k + 4] = _mm512_shuffle_i64x2(u[k], u[4 + k], 0xdd);
+    }
+}
 #endif
 
 typedef struct {
@@ -100,6 +127,27 @@ IFMA_INLINE void X8_FN(_reduce)(X8 *r)
                                               MULTIPLE(5), MULTIPLE(6), MULTIPLE(7));
 #undef MULTIPLE
         r->l[j] = _mm512_sub_epi64(r->l[j], _mm512_permutexvar_epi64(q, multiples));
+    }
+    X8_FN(_carry)(r);
+}
+
+/* The same for a value in [0, 30 p), with limbs that may need carries of less than 2^8: to below
+ * 1.3 p. */
+IFMA_INLINE void X8_FN(_reduce_wide)(X8 *r)
+{
+    const uint64_t top = ifma_limb(FIELD_FN(_modulus), FIELD_LIMBS, IFMA_LIMBS - 1, 1);
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i estimate =
+        _mm512_max_epi64(_mm512_sub_epi64(r->l[IFMA_LIMBS - 1], ifma_set(256)), zero);
+    __m512i q = _mm512_madd52hi_epu64(zero, estimate, ifma_set(((uint64_t)1 << 52) / (top + 1)));
+    __m512i high = zero;
+
+#pragma GCC unroll 8
+    for (int j = 0; j < IFMA_LIMBS; j++) {
+        __m512i low = _mm512_madd52lo_epu64(high, X8_FN(_modulus)(j, 1), q);
+
+        high = _mm512_madd52hi_epu64(zero, X8_FN(_modulus)(j, 1), q);
+        r->l[j] = _mm512_sub_epi64(r->l[j], low);
     }
     X8_FN(_carry)(r);
 }

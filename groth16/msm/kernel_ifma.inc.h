@@ -46,33 +46,6 @@ struct msm_ifma_special {
     __mmask8 keep;  /* the result is x1, y1 as stored */
     __mmask8 twice; /* a doubling: d is not x2 - x1 */
 };
-
-/* Transposes eight rows of eight words. */
-IFMA_INLINE void msm_ifma_transpose(__m512i *r)
-{
-    __m512i t[8], u[8];
-
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        t[2 * i] = _mm512_unpacklo_epi64(r[2 * i], r[2 * i + 1]);
-        t[2 * i + 1] = _mm512_unpackhi_epi64(r[2 * i], r[2 * i + 1]);
-    }
-    /* t[2 i + k] holds words k, k + 2, k + 4, k + 6 of rows 2 i and 2 i + 1. */
-#pragma GCC unroll 2
-    for (int k = 0; k < 2; k++) {
-#pragma GCC unroll 2
-        for (int i = 0; i < 2; i++) {
-            u[4 * i + k] = _mm512_shuffle_i64x2(t[4 * i + k], t[4 * i + 2 + k], 0x88);
-            u[4 * i + 2 + k] = _mm512_shuffle_i64x2(t[4 * i + k], t[4 * i + 2 + k], 0xdd);
-        }
-    }
-    /* u[4 i + k] holds words k and k + 4, u[4 i + 2 + k] words k + 2 and k + 6 of four rows. */
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; k++) {
-        r[k] = _mm512_shuffle_i64x2(u[k], u[4 + k], 0x88);
-        r[k + 4] = _mm512_shuffle_i64x2(u[k], u[4 + k], 0xdd);
-    }
-}
 #endif
 
 /* Eight pairs between the two passes. y1 is not normal. */
@@ -97,7 +70,7 @@ IFMA_INLINE void KERNEL_FN(_gather)(__m512i *words, const msm_reference *from)
             words[block + lane] = POINT_WORDS - block >= 8 ? _mm512_loadu_si512(at)
                                                            : _mm512_maskz_loadu_epi64(0x0f, at);
         }
-        msm_ifma_transpose(words + block);
+        ifma_transpose(words + block);
     }
 }
 
@@ -105,7 +78,7 @@ IFMA_INLINE void KERNEL_FN(_scatter)(uint64_t *to, __m512i *words, size_t count)
 {
 #pragma GCC unroll 3
     for (int block = 0; block < POINT_WORDS; block += 8) {
-        msm_ifma_transpose(words + block);
+        ifma_transpose(words + block);
 #pragma GCC unroll 8
         for (int lane = 0; lane < 8; lane++) {
             uint64_t *at = to + (size_t)lane * POINT_WORDS + block;

@@ -5,7 +5,7 @@
  *
  * Twiddles: T[k] is w_{2^(s+1)}^{rev_s(k)} for any s with k < 2^s, rev_s the reversal of s bits.
  * That does not depend on s, so one table serves all sizes: stage s of a transform has 2^s blocks,
- * and all butterflies of block k use T[k]. A kernel chooses the scale of its table (`one`). */
+ * and all butterflies of block k use T[k]. A kernel chooses the scale of its table (`set_one`). */
 #pragma once
 
 #include <stddef.h>
@@ -15,11 +15,11 @@ struct ntt_tables;
 
 struct ntt_kernel {
     unsigned two_adicity;
-    const uint64_t *root;      /* of order 2^two_adicity, fr */
-    const uint64_t *shift_max; /* coset shift at the largest domain, fr */
-    const uint64_t *fr_one;    /* fr */
-    const uint64_t *one;       /* T[0] */
-    struct ntt_tables *tables; /* cache, one a kernel: see tables.h */
+    const uint64_t *root;         /* of order 2^two_adicity, fr */
+    const uint64_t *shift_max;    /* coset shift at the largest domain, fr */
+    const uint64_t *fr_one;       /* fr */
+    void (*set_one)(uint64_t *r); /* T[0] */
+    struct ntt_tables *tables;    /* cache, one a kernel: see tables.h */
 
     /* `stages` stages of 2^stages rows, `stride` values apart, over `columns` neighbouring columns
      * (a multiple of NTT_COLUMNS). The rows are block `block` of their first stage.

@@ -59,7 +59,7 @@ static void KERNEL_FN(_columns_down)(uint64_t *values, size_t stride, unsigned s
 {
     for (unsigned s = 0; s < stages; s++)
         KERNEL_FN(_stage)
-        ((FIELD *)values, stride, stages, s, columns, (const FIELD *)twiddles, block, false);
+    ((FIELD *)values, stride, stages, s, columns, (const FIELD *)twiddles, block, false);
 }
 
 static void KERNEL_FN(_columns_up)(uint64_t *values, size_t stride, unsigned stages, size_t columns,
@@ -67,7 +67,7 @@ static void KERNEL_FN(_columns_up)(uint64_t *values, size_t stride, unsigned sta
 {
     for (unsigned s = stages; s-- > 0;)
         KERNEL_FN(_stage)
-        ((FIELD *)values, stride, stages, s, columns, (const FIELD *)twiddles, block, true);
+    ((FIELD *)values, stride, stages, s, columns, (const FIELD *)twiddles, block, true);
 }
 
 static void KERNEL_FN(_block_down)(uint64_t *values, unsigned log2, const uint64_t *twiddles,
@@ -144,6 +144,11 @@ static void KERNEL_FN(_canonical)(uint64_t *values, size_t count)
     (void)count;
 }
 
+static void KERNEL_FN(_set_one)(uint64_t *r)
+{
+    FIELD_FN(_set_one)((FIELD *)r);
+}
+
 static void KERNEL_FN(_fr_mul)(uint64_t *r, const uint64_t *a, const uint64_t *b)
 {
     FIELD_FN(_mul)((FIELD *)r, (const FIELD *)a, (const FIELD *)b);
@@ -161,7 +166,7 @@ static const struct ntt_kernel KERNEL_FN(_kernel) = {
     .root = FIELD_FN(_root),
     .shift_max = FIELD_FN(_coset_max),
     .fr_one = FIELD_FN(_one),
-    .one = FIELD_FN(_one),
+    .set_one = KERNEL_FN(_set_one),
     .tables = &KERNEL_FN(_tables),
     .columns_down = KERNEL_FN(_columns_down),
     .columns_up = KERNEL_FN(_columns_up),

@@ -51,13 +51,13 @@ static size_t reverse_bits(size_t value, unsigned bits)
     return r;
 }
 
-static void fr_pow(const struct ntt_kernel *kernel, uint64_t *r, const uint64_t *one_scale,
-                   const uint64_t *base, uint64_t exponent)
+/* r *= base^exponent. */
+static void fr_pow(const struct ntt_kernel *kernel, uint64_t *r, const uint64_t *base,
+                   uint64_t exponent)
 {
     uint64_t power[4];
 
     memcpy(power, base, 32);
-    memcpy(r, one_scale, 32);
     for (; exponent; exponent >>= 1) {
         if (exponent & 1)
             kernel->fr_mul(r, r, power);
@@ -144,9 +144,10 @@ static void twist_range(void *context, size_t begin, size_t end)
         size_t at = i % block_size;
 
         count = smaller(smaller(block_size - at, SCALE_PIECE), end - i);
-        fr_pow(t->kernel, ratio, t->kernel->fr_one, t->twist_root,
-               reverse_bits(i / block_size, t->depth));
-        fr_pow(t->kernel, factors, t->kernel->one, ratio, at);
+        memcpy(ratio, t->kernel->fr_one, 32);
+        fr_pow(t->kernel, ratio, t->twist_root, reverse_bits(i / block_size, t->depth));
+        t->kernel->set_one(factors);
+        fr_pow(t->kernel, factors, ratio, at);
         for (size_t j = 1; j < count; j++)
             t->kernel->fr_mul(factors + 4 * j, factors + 4 * (j - 1), ratio);
         t->kernel->scale(t->values + 4 * i, factors, count);

@@ -51,7 +51,7 @@ static void make_powers(struct shift *s, const uint64_t *shift)
     memcpy(s->squares[0], shift, 32);
     for (unsigned i = 1; i < s->log2; i++)
         s->kernel->fr_mul(s->squares[i], s->squares[i - 1], s->squares[i - 1]);
-    memcpy(s->low, s->kernel->one, 32);
+    s->kernel->set_one(s->low);
     for (unsigned bit = 0; bit < s->low_log2; bit++)
         for (size_t i = 0; i < (size_t)1 << bit; i++)
             s->kernel->fr_mul(s->low + 4 * (((size_t)1 << bit) + i), s->low + 4 * i,

@@ -41,7 +41,7 @@ static uint64_t *make_table(const struct ntt_kernel *kernel, struct pool *pool, 
 
     if (!table)
         abort();
-    memcpy(table, kernel->one, 32);
+    kernel->set_one(table);
     for (unsigned t = 0; t < log2; t++) {
         struct level level = {kernel, table, table + ((size_t)4 << t), {0}};
 
