@@ -44,7 +44,7 @@ struct circuit {
     int shared_fd;       /* the same, read-only: what workers get */
     struct helper *helper;
     int zkey_fd, r1cs_fd; /* -1 unless PREPARING */
-    char error[512];      /* of the last attempt to prepare or load it; "" */
+    char error[1024];     /* of the last attempt to prepare or load it; "" */
 };
 
 struct circuits {

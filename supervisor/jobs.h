@@ -17,7 +17,7 @@
 
 struct job_error {
     enum reply_code code;
-    char text[256];
+    char text[512];
     uint32_t partition;
 };
 
