@@ -109,11 +109,11 @@ static int check_room(const struct supervisor *supervisor, const struct circuit 
         what = "partitions";
     else if (supervisor->inputs_open + descriptor_count > inputs_open_max)
         what = "open witness files (raise LimitNOFILE=)";
-    else if (supervisor->inline_bytes + inline_bytes_of(submit) >
-             (uint64_t)ADMISSION_INLINE_MIB_MAX << 20)
+    else if (supervisor->inline_bytes + inline_bytes_of(submit) > (uint64_t)ADMISSION_INLINE_MIB_MAX
+                                                                      << 20)
         what = "inline witnesses";
-    else if (supervisor->jobs.active_bytes + result_bytes >
-                 (uint64_t)ADMISSION_RESULT_MIB_MAX << 20 &&
+    else if (supervisor->jobs.active_bytes + result_bytes > (uint64_t)ADMISSION_RESULT_MIB_MAX
+                                                                << 20 &&
              supervisor->jobs.active.count > 0)
         what = "results to come";
     if (what)
@@ -154,9 +154,8 @@ static int copy_inline(const struct request_submit *submit, void **ret_copies)
     return 0;
 }
 
-static void admit_partition(struct supervisor *supervisor, struct job *job,
-                            struct circuit *circuit, uint32_t partition,
-                            const struct slot_input *input)
+static void admit_partition(struct supervisor *supervisor, struct job *job, struct circuit *circuit,
+                            uint32_t partition, const struct slot_input *input)
 {
     struct slot *slot = slots_take(&supervisor->slots);
     CHECK(slot);

@@ -53,8 +53,7 @@ static void make_hello(const struct answers_caller *caller, const struct request
     reply_string(reply, "version", CUZK_VERSION);
     reply_integer(reply, "abi", STATUS_PROTOCOL_ABI);
     reply_integer(reply, "pid", (uint64_t)getpid());
-    reply_string(reply, "event_loop",
-                 loop_kind_to_string(loop_kind(caller->supervisor->loop)));
+    reply_string(reply, "event_loop", loop_kind_to_string(loop_kind(caller->supervisor->loop)));
     reply_bool(reply, "admin", caller->is_admin);
     reply_close(reply);
 }
@@ -66,8 +65,7 @@ static void make_submit(const struct answers_caller *caller, const struct reques
     uint64_t job;
     if (admission_submit(caller->supervisor, caller->uid, &request->submit, descriptors,
                          request->descriptor_count, &job, &refusal) < 0) {
-        reply_error(reply, request->message_id, refusal.code, refusal.text,
-                    refusal.retry_after_ms);
+        reply_error(reply, request->message_id, refusal.code, refusal.text, refusal.retry_after_ms);
         return;
     }
     reply_begin(reply, request->message_id);
@@ -124,8 +122,7 @@ static enum answers_when make_wait(const struct answers_caller *caller,
                                    const struct request *request, struct reply *reply)
 {
     const struct request_wait *wait = &request->wait;
-    if (wait->timeout_ms > 0 &&
-        !answers_wait_is_due(caller, wait->job, wait->has_seen, wait->seen))
+    if (wait->timeout_ms > 0 && !answers_wait_is_due(caller, wait->job, wait->has_seen, wait->seen))
         return ANSWERS_LATER;
     answers_wait(caller, request->message_id, wait->job, reply);
     return ANSWERS_NOW;
@@ -293,8 +290,8 @@ static enum answers_when make_circuit_add(const struct answers_caller *caller,
         return ANSWERS_NOW;
     }
     int r1cs_fd = request->circuit.has_r1cs ? descriptors[1] : -1;
-    int r = circuits_add(caller->supervisor, request->circuit.name, descriptors[0], r1cs_fd,
-                         &circuit);
+    int r =
+        circuits_add(caller->supervisor, request->circuit.name, descriptors[0], r1cs_fd, &circuit);
     if (r == 0)
         return ANSWERS_LATER;
     if (r == -EEXIST)
@@ -344,8 +341,7 @@ enum answers_when answers_make(const struct answers_caller *caller, const struct
 {
     if (request_method_is_admin(request->method) && !caller->is_admin) {
         close_all(descriptors, request->descriptor_count);
-        reply_error(reply, request->message_id, REPLY_DENIED,
-                    "this needs the admin socket", 0);
+        reply_error(reply, request->message_id, REPLY_DENIED, "this needs the admin socket", 0);
         return ANSWERS_NOW;
     }
     switch (request->method) {

@@ -14,8 +14,7 @@ void busy_start(struct busy *busy, uint64_t now_ns)
 void busy_sample(struct busy *busy, uint64_t now_ns, uint64_t sum_ns)
 {
     uint32_t last = (busy->next + BUSY_SAMPLES - 1) % BUSY_SAMPLES;
-    if (busy->count > 0 &&
-        now_ns - busy->times_ns[last] < (uint64_t)BUSY_INTERVAL_MS * 1000000u)
+    if (busy->count > 0 && now_ns - busy->times_ns[last] < (uint64_t)BUSY_INTERVAL_MS * 1000000u)
         return;
     busy->times_ns[busy->next] = now_ns;
     busy->sums_ns[busy->next] = sum_ns;

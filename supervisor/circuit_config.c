@@ -24,7 +24,8 @@ bool circuit_config_names(const struct config *config, const char *name)
 
 /* The operator's own path: opened by us, but never in a way that can hang. fd, or -1 with the
  * reason. */
-static int open_file(const char *path, struct circuit_file *ret, char *ret_error, size_t error_bytes)
+static int open_file(const char *path, struct circuit_file *ret, char *ret_error,
+                     size_t error_bytes)
 {
     char why[160];
     uint64_t bytes;

@@ -41,8 +41,7 @@ static void close_files(struct circuit *circuit)
 }
 
 static int start_helper(struct circuit *circuit, char *const *argv, const struct child_fd *fds,
-                        unsigned fd_count,
-                        void (*on_done)(struct helper *, const char *, int))
+                        unsigned fd_count, void (*on_done)(struct helper *, const char *, int))
 {
     struct supervisor *supervisor = circuit->supervisor;
     const struct child_spec spec = {
@@ -96,8 +95,12 @@ void circuit_prepare_start(struct circuit *circuit)
     struct circuits *circuits = &circuit->supervisor->circuits;
     char threads[16];
     snprintf(threads, sizeof threads, "%u", circuit->supervisor->config.synth_threads);
-    char *argv[] = {(char *)"cuzk-synth", (char *)"--prepare", (char *)"--threads", threads,
-                    circuit->r1cs_fd >= 0 ? (char *)"--r1cs" : NULL, NULL};
+    char *argv[] = {(char *)"cuzk-synth",
+                    (char *)"--prepare",
+                    (char *)"--threads",
+                    threads,
+                    circuit->r1cs_fd >= 0 ? (char *)"--r1cs" : NULL,
+                    NULL};
     int output = circuit_store_key_begin(&circuits->store, circuit->key);
     int r = output < 0 ? output : 0;
     if (r == 0) {
@@ -204,8 +207,13 @@ static int load_start(struct circuit *circuit)
         return r;
     }
     snprintf(threads, sizeof threads, "%u", supervisor->config.synth_threads);
-    char *argv[] = {(char *)"cuzk-synth", (char *)"--load", (char *)"--threads", threads,
-                    (char *)"--digest",   circuit->facts.key_digest, NULL};
+    char *argv[] = {(char *)"cuzk-synth",
+                    (char *)"--load",
+                    (char *)"--threads",
+                    threads,
+                    (char *)"--digest",
+                    circuit->facts.key_digest,
+                    NULL};
     const struct child_fd fds[] = {
         {file, HELPER_FD_INPUT},
         {circuit->memory.fd, HELPER_FD_OUTPUT},
@@ -228,7 +236,8 @@ void circuit_load(struct circuit *circuit)
         log_info("circuit %s: loading its key", circuit->name);
 }
 
-/* Workers get a descriptor that cannot be written through: the key is input of every later proof. */
+/* Workers get a descriptor that cannot be written through: the key is input of every later proof.
+ */
 static int share(struct circuit *circuit)
 {
     char path[64];
@@ -250,7 +259,8 @@ static void on_loaded(struct helper *helper, const char *line, int status)
     helper_free(helper);
     circuit->helper = NULL;
     if (r == 0 && strcmp(facts.key_digest, circuit->facts.key_digest) != 0) {
-        snprintf(circuit->error, sizeof circuit->error, "another key was loaded than was asked for");
+        snprintf(circuit->error, sizeof circuit->error,
+                 "another key was loaded than was asked for");
         r = -EBADMSG;
     }
     if (r == 0) {

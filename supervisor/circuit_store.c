@@ -141,8 +141,7 @@ int circuit_store_scan(const struct circuit_store *store,
     if (!folder)
         return -errno;
     while ((entry = readdir(folder))) {
-        if (has_suffix(entry->d_name, ".json") &&
-            record_read(store, entry->d_name, &record) == 0)
+        if (has_suffix(entry->d_name, ".json") && record_read(store, entry->d_name, &record) == 0)
             on_record(context, &record);
     }
     closedir(folder);

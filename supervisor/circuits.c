@@ -58,9 +58,10 @@ static void on_record(void *context, const struct circuit_record *record)
         close(fd);
     if (fd < 0) {
         circuit->state = CIRCUIT_FAILED;
-        snprintf(circuit->error, sizeof circuit->error,
-                 "its prepared key %s.czk is gone from %s (%s): remove the circuit and add it again",
-                 circuit->facts.key_digest, supervisor->circuits.store.keys, strerror(-fd));
+        snprintf(
+            circuit->error, sizeof circuit->error,
+            "its prepared key %s.czk is gone from %s (%s): remove the circuit and add it again",
+            circuit->facts.key_digest, supervisor->circuits.store.keys, strerror(-fd));
     } else {
         circuit_settle_prepared(circuit);
     }
@@ -203,8 +204,7 @@ void circuits_key_answered(struct supervisor *supervisor, struct worker *worker,
         circuit_load_failed(circuit, error);
     } else if (circuit->state == CIRCUIT_LOADED) {
         char why[256];
-        snprintf(why, sizeof why, "it cannot load the key of circuit %s: %s", circuit->name,
-                 error);
+        snprintf(why, sizeof why, "it cannot load the key of circuit %s: %s", circuit->name, error);
         workers_doom(worker, why);
     }
 }

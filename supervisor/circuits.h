@@ -1,7 +1,7 @@
 /* The registry of circuits: what may be proved, and whether its key is in memory. Preparing a key
- * and loading it are done by disposable cuzk-synth processes (supervisor/helper.h), since both parse
- * what a client gave. Prepared circuits are kept in the state folder (circuits/NAME.json) and their
- * keys in the cache folder (keys/DIGEST.czk); both survive a restart. */
+ * and loading it are done by disposable cuzk-synth processes (supervisor/helper.h), since both
+ * parse what a client gave. Prepared circuits are kept in the state folder (circuits/NAME.json) and
+ * their keys in the cache folder (keys/DIGEST.czk); both survive a restart. */
 #pragma once
 
 #include <stdbool.h>

@@ -40,7 +40,8 @@ void completions_drain(struct worker *worker)
 /* Text of a message as it may be shown: printable ASCII, bounded. */
 static void copy_text(const struct message *message, char ret[TEXT_BYTES])
 {
-    size_t bytes = message->payload_bytes < TEXT_BYTES - 1 ? message->payload_bytes : TEXT_BYTES - 1;
+    size_t bytes =
+        message->payload_bytes < TEXT_BYTES - 1 ? message->payload_bytes : TEXT_BYTES - 1;
     for (size_t i = 0; i < bytes; i++) {
         uint8_t c = message->payload[i];
         ret[i] = c >= 0x20 && c < 0x7f ? (char)c : '?';
@@ -95,8 +96,9 @@ static void count_phases(struct supervisor *supervisor, const struct worker *wor
 
 static const char *apply(struct supervisor *supervisor, struct slot *slot, enum slot_event event)
 {
-    return pipeline_apply(supervisor, slot, event) == 0 ? NULL
-                                                        : "its answer does not fit the slot's state";
+    return pipeline_apply(supervisor, slot, event) == 0
+               ? NULL
+               : "its answer does not fit the slot's state";
 }
 
 static const char *take_success(struct worker *worker, struct slot *slot,
@@ -125,8 +127,7 @@ static const char *take_success(struct worker *worker, struct slot *slot,
     case OPERATION_FINALIZE:
         if (message->payload_bytes != curve->proof_bytes)
             return "its proof has the wrong size";
-        if (slot->state == SLOT_FINALIZING &&
-            outlet_store(supervisor, slot, message->payload) < 0)
+        if (slot->state == SLOT_FINALIZING && outlet_store(supervisor, slot, message->payload) < 0)
             return "its public inputs cannot be read";
         return apply(supervisor, slot, SLOT_EVENT_FINALIZED);
     default:

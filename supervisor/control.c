@@ -254,8 +254,8 @@ static void serve(struct control_client *client, const struct request *request)
         return;
     }
     /* What is left and has no frame behind it belongs to nothing. */
-    bool has_more = client->stream.input_end - client->stream.input_begin >
-                    client->stream.frame_bytes;
+    bool has_more =
+        client->stream.input_end - client->stream.input_begin > client->stream.frame_bytes;
     if (client->stream.descriptor_count > 0 && !has_more) {
         for (uint32_t i = 0; i < request->descriptor_count; i++)
             close(descriptors[i]);
@@ -264,9 +264,9 @@ static void serve(struct control_client *client, const struct request *request)
         client_close(client, "its descriptors do not fit its request");
         return;
     }
-    bool may_wait =
-        request->method != REQUEST_WAIT && request->method != REQUEST_CIRCUIT_ADD ? true
-                                                                : client->wait_count < CONTROL_WAITS_MAX;
+    bool may_wait = request->method != REQUEST_WAIT && request->method != REQUEST_CIRCUIT_ADD
+                        ? true
+                        : client->wait_count < CONTROL_WAITS_MAX;
     if (!may_wait) {
         for (uint32_t i = 0; i < request->descriptor_count; i++)
             close(descriptors[i]);
@@ -339,8 +339,8 @@ static void answer_waits(struct control_client *client)
 static uint64_t client_deadline(const struct control_client *client)
 {
     const struct stream *stream = &client->stream;
-    bool is_stuck = stream->output_bytes > 0 || stream_is_torn(stream) ||
-                    stream->descriptor_count > 0;
+    bool is_stuck =
+        stream->output_bytes > 0 || stream_is_torn(stream) || stream->descriptor_count > 0;
     if (is_stuck)
         return client->active_ns + CONTROL_STUCK_S_MAX * UINT64_C(1000000000);
     if (client->wait_count > 0)

@@ -1,6 +1,6 @@
-/* The two sockets and their connections: frames in, replies out, and the requests whose answer comes
- * later (wait, circuit_add). One slow client never holds up another: nothing here blocks, and what a
- * client does not read or finish ends its connection, not the service. */
+/* The two sockets and their connections: frames in, replies out, and the requests whose answer
+ * comes later (wait, circuit_add). One slow client never holds up another: nothing here blocks, and
+ * what a client does not read or finish ends its connection, not the service. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,10 +16,10 @@ struct circuit;
 struct job;
 
 enum {
-    CONTROL_WAITS_MAX = 32,           /* unanswered requests of one connection */
+    CONTROL_WAITS_MAX = 32,              /* unanswered requests of one connection */
     CONTROL_ADMIN_CLIENTS_RESERVED = 16, /* of CLIENTS_MAX: an operator always gets in */
-    CONTROL_IDLE_S_MAX = 600,         /* nothing asked, nothing awaited */
-    CONTROL_STUCK_S_MAX = 30,         /* half a frame, or replies that are not read */
+    CONTROL_IDLE_S_MAX = 600,            /* nothing asked, nothing awaited */
+    CONTROL_STUCK_S_MAX = 30,            /* half a frame, or replies that are not read */
     CONTROL_FRAMES_A_TURN = 32,
 };
 
@@ -39,7 +39,7 @@ struct control_client {
     struct stream stream;
     struct loop_watch watch;
     bool is_admin;
-    bool is_closing; /* freed at the end of the turn */
+    bool is_closing;  /* freed at the end of the turn */
     bool has_backlog; /* more frames than one turn takes */
     uid_t uid;
     uint64_t active_ns; /* last byte in or out */
@@ -59,7 +59,7 @@ struct control {
     struct control_listener listeners[2]; /* submit, admin */
     struct control_client *clients;
     uint32_t client_count;
-    bool jobs_changed; /* some job's version rose since the last tick */
+    bool jobs_changed;  /* some job's version rose since the last tick */
     uint64_t resume_ns; /* of a paused listener */
 };
 

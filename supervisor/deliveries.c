@@ -31,8 +31,7 @@ void deliveries_begin(struct worker *worker)
     worker->is_caught_up = false;
     for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {
         const struct circuit *circuit = circuits->entries[key];
-        if (circuit &&
-            (circuit->state == CIRCUIT_SHARING || circuit->state == CIRCUIT_LOADED))
+        if (circuit && (circuit->state == CIRCUIT_SHARING || circuit->state == CIRCUIT_LOADED))
             set_key(worker, key, WORKER_KEY_WANTED);
     }
     deliveries_flush(worker);

@@ -129,5 +129,6 @@ static unsigned digit(char c)
 void facts_vk_digest(const struct facts *facts, uint8_t ret[FACTS_DIGEST_BYTES])
 {
     for (int i = 0; i < FACTS_DIGEST_BYTES; i++)
-        ret[i] = (uint8_t)(digit(facts->vk_digest[2 * i]) << 4 | digit(facts->vk_digest[2 * i + 1]));
+        ret[i] =
+            (uint8_t)(digit(facts->vk_digest[2 * i]) << 4 | digit(facts->vk_digest[2 * i + 1]));
 }

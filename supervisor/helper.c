@@ -90,8 +90,8 @@ int helper_start(struct loop *loop, const struct child_spec *spec, int output_nu
     close(output[1]);
     if (r < 0)
         goto fail;
-    helper->death_watch = (struct loop_watch){
-        .fd = helper->child.pidfd, .events = POLLIN, .on_ready = on_death};
+    helper->death_watch =
+        (struct loop_watch){.fd = helper->child.pidfd, .events = POLLIN, .on_ready = on_death};
     r = loop_add(loop, &helper->death_watch);
     if (r < 0) {
         helper->death_watch.on_ready = NULL;

@@ -242,8 +242,8 @@ void jobs_expire(struct jobs *jobs, uint64_t now_ns)
         struct job *oldest = jobs->finished.first;
         bool is_too_old = now_ns - oldest->finished_ns > age_ns_max;
         /* The newest result is kept whatever its size: its client has not had a chance yet. */
-        bool is_too_much = jobs->finished.count > 1 &&
-                           jobs->finished_bytes > (size_t)JOBS_FINISHED_MIB_MAX << 20;
+        bool is_too_much =
+            jobs->finished.count > 1 && jobs->finished_bytes > (size_t)JOBS_FINISHED_MIB_MAX << 20;
         if (!is_too_old && !is_too_much && jobs->finished.count <= JOBS_FINISHED_MAX)
             return;
         drop_oldest(jobs);

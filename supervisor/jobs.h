@@ -1,7 +1,7 @@
 /* Job records: what a client submitted and what became of it. A job takes its one terminal state
  * once; later outcomes of its partitions change nothing. Finished jobs are kept for `result` until
- * they are too old, too many or too large together. Only memory: a restart of the supervisor forgets
- * all jobs. */
+ * they are too old, too many or too large together. Only memory: a restart of the supervisor
+ * forgets all jobs. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,11 +35,11 @@ struct job {
     uint64_t admitted_ns, started_ns, finished_ns;
     int64_t admitted_realtime_ms;
     struct job_error error;
-    uint32_t *slots;     /* by partition; SLOT_NONE once free */
-    uint8_t *proofs;     /* by partition, curve->proof_bytes each */
-    uint64_t *publics;   /* by partition, public_count scalars of 4 limbs each */
+    uint32_t *slots;                    /* by partition; SLOT_NONE once free */
+    uint8_t *proofs;                    /* by partition, curve->proof_bytes each */
+    uint64_t *publics;                  /* by partition, public_count scalars of 4 limbs each */
     uint32_t (*phases_us)[PHASE_COUNT]; /* by partition */
-    size_t result_bytes; /* of all the above */
+    size_t result_bytes;                /* of all the above */
     struct job *hash_next;
     struct job *next, *previous; /* among the active, or the finished by age */
 };
@@ -56,8 +56,8 @@ enum {
 struct jobs {
     struct job **buckets;
     struct jobs_list active, finished;
-    size_t active_bytes, finished_bytes; /* of their results */
-    uint64_t totals[REQUEST_JOB_STATE_COUNT]; /* of terminal states, since start */
+    size_t active_bytes, finished_bytes;               /* of their results */
+    uint64_t totals[REQUEST_JOB_STATE_COUNT];          /* of terminal states, since start */
     void (*on_change)(void *context, struct job *job); /* after version rose */
     void (*on_expire)(void *context, struct job *job); /* before the record goes */
     void *context;

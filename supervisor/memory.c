@@ -128,8 +128,8 @@ uint32_t memory_slabs_free(const struct memory *memory, uint32_t ring)
 int memory_bind(struct memory *memory, uint32_t ring, const struct slot *slot, uint64_t generation)
 {
     uint64_t ticket;
-    int entry = slab_ring_issue(&memory->rings[ring].ring, slot->job, slot->partition, generation,
-                                &ticket);
+    int entry =
+        slab_ring_issue(&memory->rings[ring].ring, slot->job, slot->partition, generation, &ticket);
     return entry < 0 ? entry : (int)memory->rings[ring].first + entry;
 }
 

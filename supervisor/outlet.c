@@ -24,8 +24,7 @@ int outlet_store(struct supervisor *supervisor, const struct slot *slot, const v
             return -EIO;
         done += (size_t)got;
     }
-    memcpy(job->proofs + slot->partition * job->curve->proof_bytes, proof,
-           job->curve->proof_bytes);
+    memcpy(job->proofs + slot->partition * job->curve->proof_bytes, proof, job->curve->proof_bytes);
     memcpy(job->phases_us[slot->partition], slot->phase_us, sizeof slot->phase_us);
     return 0;
 }

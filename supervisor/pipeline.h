@@ -1,5 +1,6 @@
 /* One step of one partition: asks the table of slot_state.h, then carries its actions out on the
- * queues, the slab ring, the owner and the job. Every change of a slot's state goes through here. */
+ * queues, the slab ring, the owner and the job. Every change of a slot's state goes through here.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -41,7 +41,8 @@ void report_job(const struct supervisor *supervisor, const struct job *job)
         log_info("job %" PRIu64 " was cancelled after %.3f ms with %u of %u partitions done",
                  job->number, took_ms, job->done_count, job->partition_count);
     else
-        log_warn("job %" PRIu64 " of circuit %s failed at partition %u after %.3f ms: %s; its other "
+        log_warn("job %" PRIu64
+                 " of circuit %s failed at partition %u after %.3f ms: %s; its other "
                  "partitions are dropped",
                  job->number, job->circuit, job->error.partition, took_ms, job->error.text);
 }

@@ -7,9 +7,9 @@
  *             +------------- lost, slab reclaimed early ----------------+      FINALIZING -> DONE
  *                                                        PROVED <---- lost --------+
  *
- * Owner: SYNTHESIZING a synthesis worker; PROVING and UPLOADED a gpu worker; FINALIZING a finalizer;
- * ENDING whichever held it; in every other state the supervisor. Slab: bound from SYNTHESIZING on
- * until a terminal state, unless reclaimed at UPLOADED or later.
+ * Owner: SYNTHESIZING a synthesis worker; PROVING and UPLOADED a gpu worker; FINALIZING a
+ * finalizer; ENDING whichever held it; in every other state the supervisor. Slab: bound from
+ * SYNTHESIZING on until a terminal state, unless reclaimed at UPLOADED or later.
  *
  * Recovery: what "lost" does above, whether the owner died or blamed its device. Input at fault, a
  * failed pairing check or spent attempts: FAILED. Cancel: at once where no worker holds the slot,
@@ -25,18 +25,30 @@ struct cell {
     struct slot_step step;
 };
 
-#define NO {false, {SLOT_FREE, 0}}
-#define TO(state, actions) {true, {SLOT_##state, (actions)}}
+#define NO                                                                                         \
+    {                                                                                              \
+        false,                                                                                     \
+        {                                                                                          \
+            SLOT_FREE, 0                                                                           \
+        }                                                                                          \
+    }
+#define TO(state, actions)                                                                         \
+    {                                                                                              \
+        true,                                                                                      \
+        {                                                                                          \
+            SLOT_##state, (actions)                                                                \
+        }                                                                                          \
+    }
 
-#define DEQUEUE SLOT_ACTION_DEQUEUE
-#define DISOWN SLOT_ACTION_DISOWN
-#define UNBIND SLOT_ACTION_UNBIND
-#define OWN SLOT_ACTION_OWN
+#define DEQUEUE     SLOT_ACTION_DEQUEUE
+#define DISOWN      SLOT_ACTION_DISOWN
+#define UNBIND      SLOT_ACTION_UNBIND
+#define OWN         SLOT_ACTION_OWN
 #define RECLAIMABLE SLOT_ACTION_RECLAIMABLE
-#define PROTECT SLOT_ACTION_PROTECT
-#define ENQUEUE SLOT_ACTION_ENQUEUE
-#define TELL SLOT_ACTION_TELL
-#define SETTLE SLOT_ACTION_SETTLE
+#define PROTECT     SLOT_ACTION_PROTECT
+#define ENQUEUE     SLOT_ACTION_ENQUEUE
+#define TELL        SLOT_ACTION_TELL
+#define SETTLE      SLOT_ACTION_SETTLE
 
 /* Leaving the pipeline from a queue, and from a worker's hands. */
 #define FROM_QUEUE (DEQUEUE | UNBIND | SETTLE)
@@ -254,10 +266,10 @@ const char *slot_state_to_string(enum slot_state state)
 const char *slot_event_to_string(enum slot_event event)
 {
     static const char *const names[SLOT_EVENT_COUNT] = {
-        "admit",    "grant synthesize", "grant prove", "grant finalize",
-        "synthesized", "uploaded",      "proved",      "finalized",
-        "refused",  "dropped",          "lost",        "lost slabless",
-        "lost spent", "cancel",         "reclaim",     "settled",
+        "admit",       "grant synthesize", "grant prove", "grant finalize",
+        "synthesized", "uploaded",         "proved",      "finalized",
+        "refused",     "dropped",          "lost",        "lost slabless",
+        "lost spent",  "cancel",           "reclaim",     "settled",
     };
     return event < SLOT_EVENT_COUNT ? names[event] : "unknown";
 }

@@ -21,7 +21,7 @@ struct worker;
 
 /* Where the witness comes from. */
 struct slot_input {
-    int fd;       /* the client's file, owned; -1 when inline */
+    int fd;             /* the client's file, owned; -1 when inline */
     void *inline_bytes; /* owned; NULL otherwise. A memfd is made of it for each grant */
     size_t inline_count;
 };
@@ -51,7 +51,7 @@ struct slot {
     struct slot_input input;
     int public_fd; /* memfd the finalizer writes, -1 otherwise */
     uint64_t queued_ns, first_granted_ns;
-    uint64_t granted_ns;             /* of the grant it is held under, or the last */
+    uint64_t granted_ns;                  /* of the grant it is held under, or the last */
     uint32_t start_us[WORKER_KIND_COUNT]; /* grant to start, by stage */
     uint32_t phase_us[PHASE_COUNT];
     uint16_t points_bytes;

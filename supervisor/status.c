@@ -158,7 +158,8 @@ static void write_worker(struct reply *reply, const struct worker *worker)
     reply_integer(reply, "held", worker->held_count);
     reply_integer(reply, "restarts", worker->restarts);
     reply_integer(reply, "partitions_done",
-                  worker->partitions_done_before + (progress ? word(&progress->partitions_done) : 0));
+                  worker->partitions_done_before +
+                      (progress ? word(&progress->partitions_done) : 0));
     reply_string(reply, "last_error", worker->last_error[0] ? worker->last_error : NULL);
     reply_integer(reply, "pss_bytes", progress ? word(&progress->pss_bytes) : 0);
     reply_integer(reply, "heap_bytes", progress ? word(&progress->heap_bytes) : 0);

@@ -197,9 +197,9 @@ uint64_t workers_busy_ns(const struct worker *worker)
 
 void workers_tick(struct supervisor *supervisor)
 {
-    bool may_start =
-        supervisor->phase == SUPERVISOR_STARTING || supervisor->phase == SUPERVISOR_SERVING ||
-        supervisor->phase == SUPERVISOR_FINISHING;
+    bool may_start = supervisor->phase == SUPERVISOR_STARTING ||
+                     supervisor->phase == SUPERVISOR_SERVING ||
+                     supervisor->phase == SUPERVISOR_FINISHING;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         struct worker *worker = &supervisor->workers.entries[i];
         if (worker->state == WORKER_DOWN && may_start &&
@@ -237,8 +237,7 @@ void workers_ready(struct worker *worker, const struct message *ready, const cha
 
 static void on_bell(struct loop_watch *watch, uint32_t events)
 {
-    struct worker *worker =
-        (struct worker *)((char *)watch - offsetof(struct worker, bell_watch));
+    struct worker *worker = (struct worker *)((char *)watch - offsetof(struct worker, bell_watch));
     (void)events;
     supervisor_take_time(worker->supervisor);
     bell_read(watch->fd);
@@ -248,8 +247,7 @@ static void on_bell(struct loop_watch *watch, uint32_t events)
 /* The pidfd is readable: the process is certainly gone and writes nothing any more. */
 static void on_death(struct loop_watch *watch, uint32_t events)
 {
-    struct worker *worker =
-        (struct worker *)((char *)watch - offsetof(struct worker, death_watch));
+    struct worker *worker = (struct worker *)((char *)watch - offsetof(struct worker, death_watch));
     struct supervisor *supervisor = worker->supervisor;
     int status;
     (void)events;

@@ -60,7 +60,7 @@ struct worker {
     uint32_t held[GRANTS_HELD_MAX]; /* slots granted and not yet answered */
     uint32_t held_count;
 
-    uint32_t slabs_sent; /* of all slabs, in index order */
+    uint32_t slabs_sent;        /* of all slabs, in index order */
     uint8_t keys[CIRCUITS_MAX]; /* enum worker_key_state */
     uint64_t key_generations[CIRCUITS_MAX];
     uint32_t keys_open;        /* WANTED, ASKED or DROPPING */

@@ -38,6 +38,5 @@ TEST(shares_stay_between_0_and_1_whatever_the_worker_writes)
     ASSERT(busy_share_life(&busy, SECOND, 5) == 0.0);
 }
 
-TEST_MAIN(CASE(an_open_interval_counts),
-          CASE(recent_share_forgets_what_is_older_than_ten_seconds),
+TEST_MAIN(CASE(an_open_interval_counts), CASE(recent_share_forgets_what_is_older_than_ten_seconds),
           CASE(shares_stay_between_0_and_1_whatever_the_worker_writes))

@@ -190,8 +190,8 @@ static void take_head(struct dispatch_head *ret, const struct model *model, enum
 
 static bool may_be_reclaimed(const struct model_slot *slot)
 {
-    return slot->has_slab && (slot->stage == UPLOADS || slot->stage == IS_PROVED ||
-                              slot->stage == FINALIZES);
+    return slot->has_slab &&
+           (slot->stage == UPLOADS || slot->stage == IS_PROVED || slot->stage == FINALIZES);
 }
 
 static void refresh(struct model *model)
@@ -343,14 +343,13 @@ static void die(struct model *model, uint32_t index)
 
 static void set_up(struct model *model)
 {
-    static const enum worker_kind kinds[WORKERS] = {
-        WORKER_SYNTH, WORKER_SYNTH,     WORKER_SYNTH,    WORKER_GPU,
-        WORKER_GPU,   WORKER_FINALIZER, WORKER_FINALIZER};
+    static const enum worker_kind kinds[WORKERS] = {WORKER_SYNTH,    WORKER_SYNTH, WORKER_SYNTH,
+                                                    WORKER_GPU,      WORKER_GPU,   WORKER_FINALIZER,
+                                                    WORKER_FINALIZER};
     model->view.ring_count = RINGS;
     model->view.worker_count = WORKERS;
     for (int i = 0; i < WORKERS; i++)
-        model->view.workers[i] =
-            (struct dispatch_worker){.kind = kinds[i], .is_available = true};
+        model->view.workers[i] = (struct dispatch_worker){.kind = kinds[i], .is_available = true};
     for (int i = 0; i < RINGS; i++)
         model->view.rings[i].slabs_free = 1 + (uint32_t)(test_random(&model->seed) % 5);
     for (uint32_t i = 0; i < SLOTS; i++) {
@@ -400,8 +399,8 @@ TEST(a_random_pipeline_keeps_every_rule_and_finishes)
 
 TEST_MAIN(CASE(nothing_waits_nothing_happens), CASE(each_stage_goes_to_its_worker),
           CASE(look_ahead_is_bounded_and_critical_exceeds_it_by_one),
-          CASE(the_least_loaded_worker_is_taken),
-          CASE(a_slab_is_reclaimed_only_when_none_is_free), CASE(a_full_ring_holds_up_no_other_ring),
+          CASE(the_least_loaded_worker_is_taken), CASE(a_slab_is_reclaimed_only_when_none_is_free),
+          CASE(a_full_ring_holds_up_no_other_ring),
           CASE(a_suspect_waits_until_a_worker_is_empty_and_keeps_it_to_itself),
           CASE(others_go_on_beside_a_suspect),
           CASE(an_ordinary_slot_that_is_first_does_not_wait_for_a_suspect),

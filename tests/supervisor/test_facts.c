@@ -62,8 +62,9 @@ TEST(what_is_no_document_is_refused)
 {
     char error[256];
     struct facts facts;
-    const char *const lines[] = {"", "{", "[]", "null", "{\"ok\":true}", "{\"ok\":1}",
-                                 "{\"ok\":true,\"ok\":true}", "\xff\xfe"};
+    const char *const lines[] = {
+        "",        "{", "[]", "null", "{\"ok\":true}", "{\"ok\":1}", "{\"ok\":true,\"ok\":true}",
+        "\xff\xfe"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         ASSERT(parse(lines[i], &facts, error) < 0);
         ASSERT(error[0]);

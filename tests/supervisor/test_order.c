@@ -29,8 +29,7 @@ TEST(low_is_overtaken_for_a_bounded_time)
 {
     struct order order = {0};
     uint64_t low = order_admit(&order, REQUEST_PRIORITY_LOW, SECOND);
-    uint64_t before =
-        order_admit(&order, REQUEST_PRIORITY_HIGH, (ORDER_OFFSET_LOW_S - 1) * SECOND);
+    uint64_t before = order_admit(&order, REQUEST_PRIORITY_HIGH, (ORDER_OFFSET_LOW_S - 1) * SECOND);
     uint64_t after = order_admit(&order, REQUEST_PRIORITY_HIGH, (ORDER_OFFSET_LOW_S + 2) * SECOND);
     ASSERT(before < low);
     ASSERT(low < after);
