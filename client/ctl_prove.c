@@ -7,17 +7,26 @@
 #include "protocol/request.h"
 #include "runtime/clock.h"
 
-static int submit(struct ctl *ctl, struct cuzk *cuzk, uint64_t *ret_job)
+/* What can be judged before a daemon is asked. */
+static int check(struct ctl *ctl, enum request_priority *ret_priority)
 {
-    struct cuzk_input inputs[CUZK_INPUTS_MAX] = {0};
-    enum request_priority priority = REQUEST_PRIORITY_NORMAL;
-    const char *text = ctl_value(ctl, "priority"), *path;
-    struct cuzk_error error;
-    unsigned count = 0;
+    const char *text = ctl_value(ctl, "priority");
 
-    if (text && request_priority_from_string(text, &priority) < 0)
+    *ret_priority = REQUEST_PRIORITY_NORMAL;
+    if (text && request_priority_from_string(text, ret_priority) < 0)
         return ctl_failf(ctl, CUZK_USAGE, "--priority %s: there is low, normal, high and critical",
                          text);
+    return CTL_OK;
+}
+
+static int submit(struct ctl *ctl, struct cuzk *cuzk, enum request_priority priority,
+                  uint64_t *ret_job)
+{
+    struct cuzk_input inputs[CUZK_INPUTS_MAX] = {0};
+    struct cuzk_error error;
+    unsigned count = 0;
+    const char *path;
+
     while ((path = ctl_value_at(ctl, "witness", count))) {
         if (count == CUZK_INPUTS_MAX)
             return ctl_failf(ctl, CUZK_USAGE, "more than %d witnesses; a job takes 1 to %d",
@@ -31,13 +40,16 @@ static int submit(struct ctl *ctl, struct cuzk *cuzk, uint64_t *ret_job)
 
 int ctl_submit(struct ctl *ctl)
 {
+    enum request_priority priority;
     struct cuzk *cuzk;
     uint64_t job;
-    int r = ctl_open(ctl, false, &cuzk);
+    int r = check(ctl, &priority);
 
+    if (r == CTL_OK)
+        r = ctl_open(ctl, false, &cuzk);
     if (r != CTL_OK)
         return r;
-    r = submit(ctl, cuzk, &job);
+    r = submit(ctl, cuzk, priority, &job);
     cuzk_close(cuzk);
     if (r != CTL_OK)
         return r;
@@ -74,12 +86,15 @@ static int report(struct ctl *ctl, json_t *result, uint64_t started_ns)
 int ctl_prove(struct ctl *ctl)
 {
     uint64_t started_ns = clock_now_ns(), job;
+    enum request_priority priority;
     struct cuzk *cuzk = NULL;
     struct cuzk_job state;
     json_t *result;
     uint32_t timeout_ms;
 
-    int r = ctl_time_ms(ctl, "timeout", &timeout_ms);
+    int r = check(ctl, &priority);
+    if (r == CTL_OK)
+        r = ctl_time_ms(ctl, "timeout", &timeout_ms);
     if (r == CTL_OK && strcmp(ctl_value(ctl, "proof"), ctl_value(ctl, "public")) == 0)
         r = ctl_failf(ctl, CUZK_USAGE, "--proof and --public name the same file");
     if (r == CTL_OK)
@@ -91,7 +106,7 @@ int ctl_prove(struct ctl *ctl)
     if (r != CTL_OK)
         return r;
     ctl_catch_interrupts();
-    r = submit(ctl, cuzk, &job);
+    r = submit(ctl, cuzk, priority, &job);
     if (r == CTL_OK)
         r = ctl_wait_job(ctl, cuzk, job, timeout_ms, true, &state);
     if (r == CTL_OK)

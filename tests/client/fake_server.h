@@ -3,6 +3,7 @@
  * exits with the number of broken expectations, which fake_server_end returns. */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,6 +49,8 @@ static inline bool fake_read(struct fake *fake)
     size_t count;
     int r = stream_frame_wait(&fake->stream, clock_now_ns() + 20000000000u, &bytes, &count);
 
+    if (r < 0 && r != -EPIPE)
+        fprintf(stderr, "fake server: %s\n", strerror(-r));
     if (r < 0)
         return false;
     static uint8_t kept[FRAME_BYTES_MAX]; /* inline inputs point into it */
