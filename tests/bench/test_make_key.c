@@ -199,7 +199,7 @@ TEST(protocol_and_coefficients_are_those_of_snarkjs)
         if (id != 10)
             ASSERT(memcmp(a - 12, b - 12, 12) == 0);
         if (id == 1 || id == 4)
-            ASSERT(memcmp(a, b, *(const uint64_t *)(const void *)(a - 8)) == 0);
+            ASSERT(memcmp(a, b, get_u32(a - 8)) == 0);
     }
     ASSERT(strncmp((char *)bytes_section(&ours, 10), "UNSAFE", 6) == 0);
     bytes_free(&theirs);
