@@ -122,6 +122,11 @@ static uint8_t *make_points(struct bench *bench, bool is_g2)
     return fill.points;
 }
 
+static bool is_wanted(const struct bench *bench, const char *what)
+{
+    return !bench->options->only || strcmp(bench->options->only, what) == 0;
+}
+
 static int bench_make(struct bench *bench)
 {
     bench->count = (size_t)1 << bench->options->log2_max;
@@ -133,6 +138,8 @@ static int bench_make(struct bench *bench)
             mixed_scalar(bench, (enum mix)mix, bench->scalars[mix] + 4 * i);
     }
     for (int g = 0; g < 2; g++) {
+        if (!is_wanted(bench, g == 0 ? "g1" : "g2"))
+            continue;
         bench->points[g] = make_points(bench, g == 1);
         if (!bench->points[g])
             return -ENOMEM;
@@ -146,11 +153,6 @@ static void bench_destroy(struct bench *bench)
         free(bench->scalars[mix]);
     free(bench->points[0]);
     free(bench->points[1]);
-}
-
-static bool is_wanted(const struct bench *bench, const char *what)
-{
-    return !bench->options->only || strcmp(bench->options->only, what) == 0;
 }
 
 struct timing {

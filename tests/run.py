@@ -20,8 +20,7 @@ NAMED = re.compile(r"^(FAILED .*|skipped .*)$", re.MULTILINE)
 SYSTEM_TESTS = ("prove", "bad_input", "client", "cli", "loop", "kill", "many")
 FUZZ_SECONDS = int(os.environ.get("CUZK_FUZZ_SECONDS", "5"))
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",
-              "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-              "TSAN_OPTIONS": "halt_on_error=1"}
+              "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
 
 
 class Totals:
@@ -66,11 +65,11 @@ def run(command, timeout, **environment):
     return code, output.decode(errors="replace"), time.monotonic() - begin
 
 
-def unit_tests(totals, folder, multiplier, *names):
-    """All unit tests of a build folder, or the named ones."""
+def unit_tests(totals, folder, multiplier):
+    """All unit tests of a build folder; those of the rings bring their ThreadSanitizer twins."""
     log = ROOT / folder / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    code, output, _ = run(["meson", "test", "-C", folder, "-t", multiplier, *names], 1200,
+    code, output, _ = run(["meson", "test", "-C", folder, "-t", multiplier], 1200,
                           **SANITIZERS)
     if not log.exists():
         totals.add(folder, code or 1, output, 0)
@@ -81,19 +80,6 @@ def unit_tests(totals, folder, multiplier, *names):
         bad = test["result"] not in ("OK", "SKIP", "EXPECTEDFAIL")
         totals.add(f"{folder} {test['name']}", test["returncode"] or int(bad), text,
                    test["duration"])
-
-
-def thread_sanitizer(totals):
-    """The ring and pool tests that use threads; the kernel may refuse TSan its address layout."""
-    names = [t for t in ("ring_threads", "spsc", "bell", "pool", "trace") if
-             has_test("build-tsan", t)]
-    unit_tests(totals, "build-tsan", 6, *names)
-
-
-def has_test(folder, name):
-    listed = subprocess.run(["meson", "introspect", "--tests", folder], cwd=ROOT, text=True,
-                            stdout=subprocess.PIPE).stdout
-    return any(t["name"] == name for t in json.loads(listed))
 
 
 def fuzzers(totals):
@@ -127,7 +113,6 @@ def main():
     steps = {
         "unit": lambda: unit_tests(totals, "build-test", 1),
         "asan": lambda: unit_tests(totals, "build-asan", 6),
-        "tsan": lambda: thread_sanitizer(totals),
         "fuzz": lambda: fuzzers(totals),
         "system": lambda: system_tests(totals, "build-test", 1, SYSTEM_TESTS),
         "system-asan": lambda: system_tests(totals, "build-asan", 5, ("bad_input", "client")),
