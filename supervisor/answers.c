@@ -40,7 +40,7 @@ static void write_job_error(struct reply *reply, const struct job *job)
     reply_map(reply, "error");
     reply_string(reply, "code", reply_code_to_string(job->error.code));
     reply_string(reply, "message", job->error.text);
-    if (job->state == REQUEST_JOB_FAILED)
+    if (job->error.partition != JOB_PARTITION_NONE)
         reply_integer(reply, "partition", job->error.partition);
     reply_close(reply);
 }
@@ -142,7 +142,13 @@ static struct job *find_done(const struct answers_caller *caller, uint32_t messa
         return NULL;
     }
     if (job->state != REQUEST_JOB_DONE) {
-        reply_error(reply, message_id, job->error.code, job->error.text, 0);
+        char text[sizeof job->error.text + 32];
+        bool has_partition = job->error.partition != JOB_PARTITION_NONE;
+        if (has_partition)
+            snprintf(text, sizeof text, "partition %u: %s", job->error.partition, job->error.text);
+        else
+            snprintf(text, sizeof text, "%s", job->error.text);
+        reply_error(reply, message_id, job->error.code, text, 0);
         return NULL;
     }
     return job;
@@ -196,7 +202,7 @@ static void make_cancel(const struct answers_caller *caller, const struct reques
     }
     bool is_cancelled = jobs_cancel(&supervisor->jobs, job, supervisor->now_ns);
     if (is_cancelled) {
-        report_job(supervisor, job);
+        report_job(job);
         pipeline_drop_job(supervisor, job);
     }
     /* Asked twice, the second answer is the first one's truth. */

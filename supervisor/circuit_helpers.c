@@ -14,6 +14,7 @@
 #include "supervisor/circuits.h"
 #include "supervisor/deliveries.h"
 #include "supervisor/pipeline.h"
+#include "supervisor/report.h"
 #include "supervisor/supervisor.h"
 
 /* The descriptors of both kinds of helper. */
@@ -295,6 +296,12 @@ void circuit_unload(struct circuit *circuit)
         memory_key_destroy(&circuit->supervisor->memory, &circuit->memory);
 }
 
+static void report_and_drop(struct supervisor *supervisor, struct job *job)
+{
+    report_job(job);
+    pipeline_drop_job(supervisor, job);
+}
+
 void circuit_fail_jobs(struct circuit *circuit)
 {
     struct supervisor *supervisor = circuit->supervisor;
@@ -304,8 +311,9 @@ void circuit_fail_jobs(struct circuit *circuit)
         next = job->next;
         if (strcmp(job->circuit, circuit->name) != 0)
             continue;
-        if (jobs_fail(&supervisor->jobs, job, REPLY_FAILED, 0, text, supervisor->now_ns))
-            pipeline_drop_job(supervisor, job);
+        if (jobs_fail(&supervisor->jobs, job, REPLY_FAILED, JOB_PARTITION_NONE, text,
+                      supervisor->now_ns))
+            report_and_drop(supervisor, job);
     }
 }
 

@@ -228,6 +228,10 @@ void circuits_tick(struct supervisor *supervisor)
         struct circuit *circuit = circuits->entries[key];
         if (!circuit)
             continue;
+        if (circuit->helper &&
+            circuit->helper->heard_ns + CIRCUITS_SILENCE_S_MAX * UINT64_C(1000000000) <
+                supervisor->now_ns)
+            helper_kill(circuit->helper);
         if (circuit->state == CIRCUIT_PREPARING && !circuit->helper &&
             circuits->prepares_running < CIRCUITS_PREPARES_MAX)
             circuit_prepare_start(circuit);

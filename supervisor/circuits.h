@@ -27,7 +27,8 @@ enum circuit_state {
 };
 
 enum {
-    CIRCUITS_PREPARES_MAX = 2, /* helpers at once: each uses every core */
+    CIRCUITS_PREPARES_MAX = 2,    /* helpers at once: each uses every core */
+    CIRCUITS_SILENCE_S_MAX = 600, /* a helper that reports no progress for so long is stuck */
 };
 
 struct circuit {

@@ -145,16 +145,14 @@ static const char *take_failure(struct worker *worker, struct slot *slot,
         return "UPLOADED carries an error";
     switch (message->blame) {
     case BLAME_INPUT:
-        snprintf(how, sizeof how, "partition %u: %s", slot->partition, text);
-        return pipeline_refuse(supervisor, slot, REPLY_BAD_INPUT, how) == 0
+        return pipeline_refuse(supervisor, slot, REPLY_BAD_INPUT, text) == 0
                    ? NULL
                    : "its answer does not fit the slot's state";
     case BLAME_CHECK:
         log_error("job %" PRIu64 " partition %u: the proof by %s does not verify on %s: %s; key %s",
                   slot->job, slot->partition, slot->prover, worker->name, text,
                   slot->circuit->facts.key_digest);
-        snprintf(how, sizeof how, "partition %u: the proof does not verify: %s", slot->partition,
-                 text);
+        snprintf(how, sizeof how, "the proof does not verify: %s", text);
         return pipeline_refuse(supervisor, slot, REPLY_FAILED, how) == 0
                    ? NULL
                    : "its answer does not fit the slot's state";

@@ -168,6 +168,7 @@ static void send_reply(struct control_client *client, uint32_t message_id, struc
                     r == -EMSGSIZE ? "the answer is larger than a frame" : "memory is short", 0);
         r = reply_finish(reply, &bytes, &count);
     }
+    client->active_ns = client->supervisor->now_ns;
     if (r == 0)
         r = stream_send(&client->stream, bytes, count, NULL, 0);
     reply_destroy(reply);

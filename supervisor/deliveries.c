@@ -147,9 +147,9 @@ static void send_cancels(struct worker *worker)
 
 void deliveries_flush(struct worker *worker)
 {
+    worker->delayed_until_ns = 0;
     if (worker->state != WORKER_RUNNING)
         return;
-    worker->delayed_until_ns = 0;
     if (send_slabs(worker) < 0 || send_keys(worker) < 0)
         return;
     send_cancels(worker);

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "runtime/check.h"
+#include "runtime/clock.h"
 
 /* Reads what is there; keeps the newest bytes from a line's start when it writes many lines. */
 static void drain(struct helper *helper)
@@ -31,6 +33,7 @@ static void drain(struct helper *helper)
         if (got <= 0)
             return;
         helper->bytes += (size_t)got;
+        helper->heard_ns = clock_now_ns();
     }
 }
 
@@ -73,6 +76,7 @@ int helper_start(struct loop *loop, const struct child_spec *spec, int output_nu
         return -ENOMEM;
     helper->child.pidfd = helper->output = -1;
     helper->loop = loop;
+    helper->heard_ns = clock_now_ns();
     helper->on_done = on_done;
     helper->context = context;
     if (pipe2(output, O_CLOEXEC) < 0) {
@@ -110,6 +114,11 @@ int helper_start(struct loop *loop, const struct child_spec *spec, int output_nu
 fail:
     helper_free(helper);
     return r;
+}
+
+void helper_kill(struct helper *helper)
+{
+    child_kill(&helper->child, SIGKILL);
 }
 
 void helper_free(struct helper *helper)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "runtime/child.h"
 #include "runtime/loop.h"
@@ -18,6 +19,7 @@ struct helper {
     struct loop_watch death_watch, output_watch;
     char text[HELPER_OUTPUT_BYTES_MAX + 1];
     size_t bytes;
+    uint64_t heard_ns; /* when it last wrote something, or started */
     /* Once, when it is dead. line: its last line, NULL when it wrote none or too much; status as
      * waitpid gives it. The helper is freed afterwards by whoever holds it. */
     void (*on_done)(struct helper *helper, const char *line, int status);
@@ -28,5 +30,7 @@ struct helper {
 int helper_start(struct loop *loop, const struct child_spec *spec, int output_number,
                  void (*on_done)(struct helper *, const char *, int), void *context,
                  struct helper **ret);
+/* SIGKILL; on_done follows. */
+void helper_kill(struct helper *helper);
 /* Kills it if it still runs. Accepts NULL. */
 void helper_free(struct helper *helper);

@@ -210,6 +210,7 @@ bool jobs_cancel(struct jobs *jobs, struct job *job, uint64_t now_ns)
     if (job_is_terminal(job))
         return false;
     job->error.code = REPLY_CANCELLED;
+    job->error.partition = JOB_PARTITION_NONE;
     snprintf(job->error.text, sizeof job->error.text, "the job was cancelled");
     return finish(jobs, job, REQUEST_JOB_CANCELLED, now_ns);
 }
@@ -224,8 +225,6 @@ void job_slot_released(struct job *job, uint32_t partition)
 static void drop_oldest(struct jobs *jobs)
 {
     struct job *job = jobs->finished.first;
-    if (jobs->on_expire)
-        jobs->on_expire(jobs->context, job);
     struct job **link = bucket_of(jobs, job->number);
     while (*link != job)
         link = &(*link)->hash_next;

@@ -15,10 +15,12 @@
 #include "protocol/request.h"
 #include "shm/message.h"
 
+#define JOB_PARTITION_NONE UINT32_MAX
+
 struct job_error {
     enum reply_code code;
     char text[512];
-    uint32_t partition;
+    uint32_t partition; /* JOB_PARTITION_NONE: the whole job */
 };
 
 struct job {
@@ -59,7 +61,6 @@ struct jobs {
     size_t active_bytes, finished_bytes;               /* of their results */
     uint64_t totals[REQUEST_JOB_STATE_COUNT];          /* of terminal states, since start */
     void (*on_change)(void *context, struct job *job); /* after version rose */
-    void (*on_expire)(void *context, struct job *job); /* before the record goes */
     void *context;
 };
 

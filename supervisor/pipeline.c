@@ -74,9 +74,9 @@ void pipeline_lost(struct supervisor *supervisor, struct slot *slot, bool counts
         event = SLOT_EVENT_LOST_SPENT;
         slot->error_code = REPLY_FAILED;
         bool is_death = slot->owner->child.pid == 0;
-        snprintf(slot->error_text, sizeof slot->error_text, "partition %u %s %u times (%s)",
-                 slot->partition, is_death ? "killed its worker" : "failed on its device",
-                 slot->attempts, slot->last_fault);
+        snprintf(slot->error_text, sizeof slot->error_text, "it %s %u times (%s)",
+                 is_death ? "killed its worker" : "failed on its device", slot->attempts,
+                 slot->last_fault);
     }
     int r = pipeline_apply(supervisor, slot, event);
     CHECK(r == 0);
@@ -110,11 +110,11 @@ static void settle(struct supervisor *supervisor, struct slot *slot)
     report_partition(supervisor, slot);
     if (job && slot->state == SLOT_DONE) {
         if (jobs_partition_done(&supervisor->jobs, job, supervisor->now_ns))
-            report_job(supervisor, job);
+            report_job(job);
     } else if (job && slot->state == SLOT_FAILED) {
         if (jobs_fail(&supervisor->jobs, job, slot->error_code, slot->partition, slot->error_text,
                       supervisor->now_ns)) {
-            report_job(supervisor, job);
+            report_job(job);
             pipeline_drop_job(supervisor, job);
         }
     }

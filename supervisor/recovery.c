@@ -64,8 +64,9 @@ static void put_back(struct worker *worker, const char *how)
     bool is_alone = worker->held_count == 1;
     while (worker->held_count > 0) {
         struct slot *slot = &supervisor->slots.entries[worker->held[0]];
-        log_info("job %" PRIu64 " partition %u was %s in %s: put back", slot->job, slot->partition,
-                 slot_state_to_string(slot->state), worker->name);
+        if (slot->state != SLOT_ENDING)
+            log_info("job %" PRIu64 " partition %u was %s in %s: put back", slot->job,
+                     slot->partition, slot_state_to_string(slot->state), worker->name);
         pipeline_lost(supervisor, slot, is_alone && !is_wanted, how);
     }
 }

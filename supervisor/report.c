@@ -30,9 +30,8 @@ void report_partition(const struct supervisor *supervisor, const struct slot *sl
              slot->start_us[WORKER_FINALIZER] / 1e3, slot->attempts, ms(slot->queued_ns, now_ns));
 }
 
-void report_job(const struct supervisor *supervisor, const struct job *job)
+void report_job(const struct job *job)
 {
-    (void)supervisor;
     double took_ms = ms(job->admitted_ns, job->finished_ns);
     if (job->state == REQUEST_JOB_DONE)
         log_info("job %" PRIu64 " is done: %u proofs of circuit %s in %.3f ms", job->number,
@@ -40,9 +39,12 @@ void report_job(const struct supervisor *supervisor, const struct job *job)
     else if (job->state == REQUEST_JOB_CANCELLED)
         log_info("job %" PRIu64 " was cancelled after %.3f ms with %u of %u partitions done",
                  job->number, took_ms, job->done_count, job->partition_count);
+    else if (job->error.partition == JOB_PARTITION_NONE)
+        log_warn("job %" PRIu64 " of circuit %s failed after %.3f ms: %s", job->number,
+                 job->circuit, took_ms, job->error.text);
     else
-        log_warn("job %" PRIu64
-                 " of circuit %s failed at partition %u after %.3f ms: %s; its other "
-                 "partitions are dropped",
-                 job->number, job->circuit, job->error.partition, took_ms, job->error.text);
+        log_warn("job %" PRIu64 " of circuit %s failed after %.3f ms at partition %u of %u, the "
+                 "others are dropped: %s",
+                 job->number, job->circuit, took_ms, job->error.partition, job->partition_count,
+                 job->error.text);
 }

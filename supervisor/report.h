@@ -9,4 +9,4 @@ struct job;
 /* The slot is in a terminal state. */
 void report_partition(const struct supervisor *supervisor, const struct slot *slot);
 /* The job has just reached its terminal state. */
-void report_job(const struct supervisor *supervisor, const struct job *job);
+void report_job(const struct job *job);

@@ -223,10 +223,12 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
 
 static void begin_serving(struct supervisor *supervisor)
 {
+    const struct workers *workers = &supervisor->workers;
     char text[160];
     supervisor->phase = SUPERVISOR_SERVING;
-    snprintf(text, sizeof text, "ready: %u workers, %u slabs, %u circuits",
-             supervisor->workers.count, supervisor->memory.slab_count, supervisor->circuits.count);
+    snprintf(text, sizeof text, "ready: %u of %u workers, %u slabs, %u circuits",
+             workers_running_count(workers), workers->count, supervisor->memory.slab_count,
+             supervisor->circuits.count);
     log_info("%s; listening on %s", text, supervisor->config.socket_path);
     notify_ready(text);
 }
@@ -238,13 +240,15 @@ static void begin_stopping(struct supervisor *supervisor)
         log_warn("%u jobs are not finished and are given up", jobs->active.count);
     while (jobs->active.first) {
         struct job *job = jobs->active.first;
-        jobs_fail(jobs, job, REPLY_SHUTTING_DOWN, 0, "the daemon is stopping", supervisor->now_ns);
+        jobs_fail(jobs, job, REPLY_SHUTTING_DOWN, JOB_PARTITION_NONE, "the daemon is stopping",
+                  supervisor->now_ns);
         pipeline_drop_job(supervisor, job);
     }
     control_tick(supervisor); /* whoever waits hears of it */
     control_stop_listening(supervisor);
     workers_stop(supervisor);
     supervisor->phase = SUPERVISOR_STOPPING;
+    supervisor->grants_delayed_until_ns = 0;
     supervisor->deadline_ns = supervisor->now_ns + SUPERVISOR_STOP_GRACE_MS * UINT64_C(1000000);
 }
 

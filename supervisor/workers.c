@@ -195,14 +195,16 @@ uint64_t workers_busy_ns(const struct worker *worker)
                     worker->supervisor->now_ns);
 }
 
+static bool may_start(const struct supervisor *supervisor)
+{
+    return supervisor->phase < SUPERVISOR_STOPPING;
+}
+
 void workers_tick(struct supervisor *supervisor)
 {
-    bool may_start = supervisor->phase == SUPERVISOR_STARTING ||
-                     supervisor->phase == SUPERVISOR_SERVING ||
-                     supervisor->phase == SUPERVISOR_FINISHING;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         struct worker *worker = &supervisor->workers.entries[i];
-        if (worker->state == WORKER_DOWN && may_start &&
+        if (worker->state == WORKER_DOWN && may_start(supervisor) &&
             supervisor->now_ns >= worker->restart_at_ns)
             start_due(worker);
         if (worker->delayed_until_ns && supervisor->now_ns >= worker->delayed_until_ns)
@@ -217,7 +219,8 @@ uint64_t workers_deadline(const struct supervisor *supervisor)
     uint64_t deadline_ns = UINT64_MAX;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         const struct worker *worker = &supervisor->workers.entries[i];
-        if (worker->state == WORKER_DOWN && worker->restart_at_ns < deadline_ns)
+        if (worker->state == WORKER_DOWN && may_start(supervisor) &&
+            worker->restart_at_ns < deadline_ns)
             deadline_ns = worker->restart_at_ns;
         if (worker->delayed_until_ns && worker->delayed_until_ns < deadline_ns)
             deadline_ns = worker->delayed_until_ns;
@@ -311,6 +314,14 @@ bool workers_are_gone(const struct workers *workers)
             return false;
     }
     return true;
+}
+
+uint32_t workers_running_count(const struct workers *workers)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < workers->count; i++)
+        count += workers->entries[i].state == WORKER_RUNNING;
+    return count;
 }
 
 bool workers_have_settled(const struct workers *workers)

@@ -104,6 +104,7 @@ void workers_kill(struct supervisor *supervisor);
 bool workers_are_gone(const struct workers *workers);
 /* Every worker is running or has failed to start WORKER_START_FAILURES_MAX times. */
 bool workers_have_settled(const struct workers *workers);
+uint32_t workers_running_count(const struct workers *workers);
 
 bool worker_is_available(const struct worker *worker, uint64_t now_ns);
 bool worker_has_suspect(const struct worker *worker);

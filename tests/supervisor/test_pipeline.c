@@ -197,7 +197,7 @@ TEST(a_partition_that_kills_its_worker_again_and_again_fails_its_job)
     struct job *job = job_of(number);
     ASSERT_INT(job->state, REQUEST_JOB_FAILED);
     ASSERT_INT(job->error.code, REPLY_FAILED);
-    ASSERT(strstr(job->error.text, "killed its worker 3 times (killed by SIGKILL"));
+    ASSERT(strstr(job->error.text, "it killed its worker 3 times (killed by SIGKILL"));
     run_until_idle();
     ASSERT_INT(job_of(other)->state, REQUEST_JOB_DONE);
     assert_nothing_is_held();
