@@ -203,6 +203,11 @@ def huge_pages():
     return tuple(int(words[k]) for k in ("HugePages_Total", "HugePages_Free"))
 
 
+def huge_pages_used():
+    total, free = huge_pages()
+    return total - free
+
+
 def marked_processes(mark):
     """{pid: name} of live processes that carry the mark in their environment."""
     needle = f"CUZK_TEST_RUN={mark}".encode()
@@ -236,7 +241,7 @@ class Daemon:
         self.environment.pop("NOTIFY_SOCKET", None)
         self.log_path = self.folder / "log"
         self.process = None
-        self.pages_before = huge_pages()
+        self.pages_before = huge_pages_used()
         if start:
             try:
                 self.start()
@@ -284,7 +289,7 @@ class Daemon:
 
     def expect_nothing_left(self):
         expect_equal(wait_gone(self.mark), {}, "processes left behind")
-        expect_equal(huge_pages(), self.pages_before, "hugepages (total, free) after the stop")
+        expect_equal(huge_pages_used(), self.pages_before, "hugepages in use after the stop")
         sockets = [p for p in Path(self.socket).parent.glob("*") if p.is_socket()]
         expect_equal(sockets, [], "sockets left behind")
 
