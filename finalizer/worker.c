@@ -72,6 +72,7 @@ static void finalizer_answer_failed(struct finalizer_worker *worker,
 
 /* Grants. */
 
+/* Keys arrive with the courier and are attached when first used. NULL with the reason. */
 static const struct prepared *finalizer_key(struct finalizer_worker *worker, uint64_t id,
                                             struct reason *reason)
 {
@@ -97,7 +98,7 @@ static int finalizer_check_grant(const struct finalizer_partition *partition, st
     const struct prepared *key = partition->key;
     const size_t sums_bytes = finalize_sums_bytes(key->curve);
     const size_t digest_bytes = sizeof key->verify_key_digest;
-    if (grant->numbers[1] != (uint64_t)key->curve->id)
+    if (grant->numbers[GRANT_CURVE] != (uint64_t)key->curve->id)
         return reason_set(reason, -EINVAL, "the job is for another curve than its key");
     if (grant->payload_bytes != sums_bytes && grant->payload_bytes != sums_bytes + digest_bytes)
         return reason_set(reason, -EINVAL, "the prover's answer has %u bytes, not %zu",
@@ -148,26 +149,13 @@ static void finalizer_on_cancel(struct finalizer_worker *worker, const struct me
     }
 }
 
-/* Keys arrive with the courier and are attached when first used; both calls only answer. */
-static void finalizer_on_key(struct finalizer_worker *worker, const struct message *grant,
-                             struct message *answer)
+static bool finalizer_key_is_used(const struct finalizer_worker *worker, uint64_t id)
 {
-    const uint64_t id = grant->numbers[0];
-    struct reason reason;
-    if (grant->operation == OPERATION_LOAD_KEY) {
-        if (!finalizer_key(worker, id, &reason))
-            port_answer_fail(answer, BLAME_DEVICE, -ENOENT, reason.text);
-    } else {
-        bool is_used = false;
-        for (unsigned i = 0; i < GRANTS_HELD_MAX; i++)
-            is_used |= worker->held[i].is_held && worker->held[i].grant.numbers[0] == id;
-        if (is_used) {
-            port_answer_fail(answer, BLAME_DEVICE, -EBUSY, "a held partition uses the key");
-        } else {
-            port_drop_key(&worker->frame.port, (uint32_t)id);
-        }
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        if (worker->held[i].is_held && worker->held[i].grant.numbers[GRANT_KEY] == id)
+            return true;
     }
-    port_complete(&worker->frame.port, answer);
+    return false;
 }
 
 static int finalizer_take(struct finalizer_worker *worker)
@@ -182,11 +170,9 @@ static int finalizer_take(struct finalizer_worker *worker)
         case OPERATION_CANCEL:
             finalizer_on_cancel(worker, &grant);
             break;
-        case OPERATION_LOAD_KEY:
         case OPERATION_DROP_KEY:
-            error = grant.numbers[0] < CIRCUITS_MAX ? 0 : -EPROTO;
-            if (error == 0)
-                finalizer_on_key(worker, &grant, &answer);
+            error = worker_drop_key(&worker->frame, &grant, &answer,
+                                    finalizer_key_is_used(worker, grant.numbers[GRANT_KEY]));
             break;
         default:
             error = -EPROTO;
@@ -207,9 +193,7 @@ static struct finalizer_partition *finalizer_pick(struct finalizer_worker *worke
         struct finalizer_partition *partition = &worker->held[i];
         if (!partition->is_held)
             continue;
-        if (!best || partition->grant.order_key < best->grant.order_key ||
-            (partition->grant.order_key == best->grant.order_key &&
-             partition->grant.generation < best->grant.generation))
+        if (!best || message_is_before(&partition->grant, &best->grant))
             best = partition;
     }
     return best;
@@ -227,7 +211,7 @@ static void finalizer_read(struct finalizer_worker *worker, struct finalizer_par
     const uint64_t begin_ns = clock_now_ns();
     struct reason reason;
     worker_stage(&worker->frame, PHASE_READ, partition->grant.slot);
-    partition->key = finalizer_key(worker, partition->grant.numbers[0], &reason);
+    partition->key = finalizer_key(worker, partition->grant.numbers[GRANT_KEY], &reason);
     if (!partition->key || finalizer_check_grant(partition, &reason) < 0) {
         finalizer_answer_failed(worker, partition, BLAME_DEVICE, -EINVAL, reason.text);
         return;

@@ -134,7 +134,7 @@ static void gpu_key_answer(struct gpu_worker *worker, struct gpu_key_call *call,
                            int result, const char *text)
 {
     if (blame != BLAME_NONE) {
-        log_warn("key %u: %s", (unsigned)call->grant.numbers[0], text);
+        log_warn("key %u: %s", (unsigned)call->grant.numbers[GRANT_KEY], text);
         port_answer_fail(&call->answer, blame, result, text);
     }
     call->answer.phase_us[PHASE_TOTAL] = (uint32_t)((clock_now_ns() - call->taken_ns) / 1000);
@@ -195,7 +195,7 @@ static void gpu_on_key(struct gpu_worker *worker, const struct backend_event *ev
     for (unsigned i = 0; i < BACKEND_KEY_CALLS_MAX; i++) {
         struct gpu_key_call *call = &worker->key_calls[i];
         if (!call->is_open || call->grant.operation != operation ||
-            call->grant.numbers[0] != event->id)
+            call->grant.numbers[GRANT_KEY] != event->id)
             continue;
         gpu_key_answer(worker, call, gpu_blame(event->fault),
                        event->fault == BACKEND_FAULT_NONE ? 0 : -EIO, event->text);
@@ -277,7 +277,7 @@ static void gpu_on_cancel(struct gpu_worker *worker, const struct message *grant
 
 static void gpu_load_key(struct gpu_worker *worker, struct gpu_key_call *call)
 {
-    const uint64_t id = call->grant.numbers[0];
+    const uint64_t id = call->grant.numbers[GRANT_KEY];
     struct gpu_key *key = &worker->keys[id];
     const struct port_key *mapped = &worker->frame.port.keys[id];
     struct reason reason;
@@ -303,7 +303,7 @@ static void gpu_load_key(struct gpu_worker *worker, struct gpu_key_call *call)
 
 static void gpu_drop_key(struct gpu_worker *worker, struct gpu_key_call *call)
 {
-    const uint64_t id = call->grant.numbers[0];
+    const uint64_t id = call->grant.numbers[GRANT_KEY];
     if (!worker->keys[id].is_attached) {
         port_drop_key(&worker->frame.port, (uint32_t)id);
         gpu_key_answer(worker, call, BLAME_NONE, 0, "");
@@ -317,7 +317,7 @@ static void gpu_drop_key(struct gpu_worker *worker, struct gpu_key_call *call)
 static int gpu_on_key_grant(struct gpu_worker *worker, const struct message *grant,
                             const struct message *answer)
 {
-    if (grant->numbers[0] >= CIRCUITS_MAX)
+    if (grant->numbers[GRANT_KEY] >= CIRCUITS_MAX)
         return -EPROTO;
     for (unsigned i = 0; i < BACKEND_KEY_CALLS_MAX; i++) {
         struct gpu_key_call *call = &worker->key_calls[i];
@@ -389,7 +389,7 @@ static unsigned gpu_attach_slabs(struct gpu_worker *worker)
 
 static bool gpu_start_one(struct gpu_worker *worker, struct gpu_held *held)
 {
-    const uint64_t key = held->grant.numbers[0], slab = held->grant.numbers[1];
+    const uint64_t key = held->grant.numbers[GRANT_KEY], slab = held->grant.numbers[GRANT_SLAB];
     char text[BACKEND_TEXT_BYTES];
     if (key >= CIRCUITS_MAX || !worker->keys[key].is_attached) {
         snprintf(text, sizeof text, "key %u is not loaded in this worker", (unsigned)key);

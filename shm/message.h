@@ -4,6 +4,7 @@
 #pragma once
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,12 +36,15 @@ const char *phase_to_string(enum phase phase); /* "read", "msm_b2", ... */
 enum operation {
     /* Grants. numbers[] by operation: */
     OPERATION_NONE = 0,
-    OPERATION_SYNTHESIZE, /* key, slab, job, partition, granted_ns. Descriptor: the witness file */
+    OPERATION_SYNTHESIZE, /* key, slab, job, partition, granted_ns, stale bytes. Descriptor: the
+                             witness file */
     OPERATION_PROVE,      /* key, slab, job, partition, granted_ns; order_key set */
     OPERATION_FINALIZE,   /* key, curve, job, partition, granted_ns; payload: five points A, B1, B2,
-                             L, H. Descriptors: the witness file, then a memfd for public inputs */
+                             L, H, then the 32 bytes of the verifying key's digest. Descriptors: the
+                             witness file, then a memfd for public inputs */
     OPERATION_CANCEL,     /* of the grant with this slot and generation */
-    OPERATION_LOAD_KEY,   /* key, bytes. Descriptor: the key memfd. slot unused, generation set */
+    OPERATION_LOAD_KEY,   /* GPU workers only: key, bytes. Descriptor: the key memfd. slot unused,
+                             generation set */
     OPERATION_DROP_KEY,   /* key */
     OPERATION_STOP,       /* finish what is held, then exit 0 */
 
@@ -70,7 +74,7 @@ enum blame {
 const char *operation_to_string(enum operation operation); /* "synthesize", ... */
 const char *blame_to_string(enum blame blame);             /* "input", ... */
 
-/* Places in numbers[] of SYNTHESIZE, PROVE and FINALIZE. */
+/* Places in numbers[] of grants; LOAD_KEY and DROP_KEY have the first only. */
 enum grant_number {
     GRANT_KEY = 0,
     GRANT_SLAB = 1,  /* SYNTHESIZE, PROVE: slab index */
@@ -78,6 +82,10 @@ enum grant_number {
     GRANT_JOB = 2,
     GRANT_PARTITION = 3,
     GRANT_TIME = 4, /* CLOCK_MONOTONIC ns when it was pushed */
+    /* SYNTHESIZE: bytes from the slab's start that partitions before this one may have written and
+     * nobody has zeroed since. What lies beyond the new partition's own is zeroed before it is
+     * READY. An attempt that does not become READY zeroes nothing. 0: nothing stale. */
+    GRANT_STALE = 5,
 };
 
 struct message {
@@ -96,6 +104,13 @@ struct message {
 };
 
 static_assert(sizeof(struct message) % 64 == 0, "entries keep cache-line alignment");
+
+/* The order in which a worker starts the grants it holds: the lowest order key, then the oldest. */
+static inline bool message_is_before(const struct message *a, const struct message *b)
+{
+    return a->order_key != b->order_key ? a->order_key < b->order_key
+                                        : a->generation < b->generation;
+}
 
 /* Bytes of a message that count: what the rings copy. */
 static inline uint32_t message_bytes(uint16_t payload_bytes)

@@ -231,7 +231,7 @@ void port_complete(struct port *port, const struct message *completion)
     /* The ring has room for every answer: the supervisor granted more than it may, or broke it. */
     log_error("the answer %s of slot %u cannot be handed over: %s",
               operation_to_string(completion->operation), completion->slot, strerror(-error));
-    _exit(PORT_EXIT_PROTOCOL);
+    _exit(WORKER_EXIT_PROTOCOL);
 }
 
 void port_answer_init(struct message *answer, const struct message *grant)

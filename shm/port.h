@@ -16,7 +16,6 @@ enum {
     PORT_FD_BELL_IN = 4,
     PORT_FD_BELL_OUT = 5,
     PORT_FD_COURIER = 6,
-    PORT_EXIT_PROTOCOL = 3, /* exit code: the supervisor broke the contract */
     PORT_INPUTS_MAX = 2 * GRANTS_HELD_MAX,
 };
 
@@ -71,11 +70,12 @@ int port_receive(struct port *port);
 int port_take_grant(struct port *port, struct message *ret_grant);
 /* The descriptors that came with a grant; ownership passes. Returns count (0 when none came). */
 unsigned port_take_input(struct port *port, const struct message *grant, int ret_fds[2]);
-/* Pushes the answer and rings. Never blocks: the completion ring holds every answer. */
+/* Pushes the answer and rings. Never blocks: the completion ring holds every answer. Where it does
+ * not, the process ends with WORKER_EXIT_PROTOCOL. */
 void port_complete(struct port *port, const struct message *completion);
 /* A completion that repeats slot, generation, operation and numbers of the grant. */
 void port_answer_init(struct message *answer, const struct message *grant);
 /* Fills result, blame and the payload text of a failed answer. */
 void port_answer_fail(struct message *answer, enum blame blame, int result, const char *text);
-/* A memory copy of the key's bytes is never made; drops the mapping. */
+/* Unmaps the key; the caller holds nothing that points into it. Unknown ids are ignored. */
 void port_drop_key(struct port *port, uint32_t key);

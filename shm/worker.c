@@ -261,11 +261,25 @@ int worker_take_grant(struct worker *worker, struct message *ret_grant, struct m
         return taken;
     worker->is_dirty = true;
     port_answer_init(ret_answer, ret_grant);
-    /* numbers[4] is granted_ns in every grant of a partition. */
     if (ret_grant->operation == OPERATION_SYNTHESIZE || ret_grant->operation == OPERATION_PROVE ||
         ret_grant->operation == OPERATION_FINALIZE)
-        ret_answer->phase_us[PHASE_WAIT] = worker_us(ret_grant->numbers[4], worker->turn_ns);
+        ret_answer->phase_us[PHASE_WAIT] =
+            worker_us(ret_grant->numbers[GRANT_TIME], worker->turn_ns);
     return 1;
+}
+
+int worker_drop_key(struct worker *worker, const struct message *grant, struct message *answer,
+                    bool is_used)
+{
+    const uint64_t id = grant->numbers[GRANT_KEY];
+    if (id >= CIRCUITS_MAX)
+        return -EPROTO;
+    if (is_used)
+        port_answer_fail(answer, BLAME_DEVICE, -EBUSY, "a held partition uses the key");
+    else
+        port_drop_key(&worker->port, (uint32_t)id);
+    port_complete(&worker->port, answer);
+    return 0;
 }
 
 void worker_stage(struct worker *worker, enum phase phase, uint32_t slot)
@@ -293,9 +307,9 @@ void worker_phase(struct worker *worker, enum phase phase, uint64_t begin_ns, ui
     const struct trace_event event = {
         .begin_ns = begin_ns,
         .end_ns = end_ns,
-        .job = grant->numbers[2],
+        .job = grant->numbers[GRANT_JOB],
         .slot = grant->slot,
-        .partition = (uint16_t)grant->numbers[3],
+        .partition = (uint16_t)grant->numbers[GRANT_PARTITION],
         .phase = (uint16_t)phase,
         .bytes = bytes,
     };
@@ -336,8 +350,8 @@ void worker_answer(struct worker *worker, const struct message *grant, struct me
         worker_count(&progress->partitions_done, 1);
     }
     worker_step(worker);
-    timing_log(worker_timing_prefixes[worker->kind], "partition", grant->numbers[2],
-               (uint32_t)grant->numbers[3], outcome, answer->phase_us);
+    timing_log(worker_timing_prefixes[worker->kind], "partition", grant->numbers[GRANT_JOB],
+               (uint32_t)grant->numbers[GRANT_PARTITION], outcome, answer->phase_us);
     port_complete(&worker->port, answer);
     worker->is_dirty = true;
 }

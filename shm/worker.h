@@ -61,6 +61,10 @@ uint64_t worker_turn(struct worker *worker);
 /* 1 with the next grant, its `wait` phase filled into *ret_answer; 0 none; negative errno ends the
  * worker. STOP is taken here and sets is_stopping. */
 int worker_take_grant(struct worker *worker, struct message *ret_grant, struct message *ret_answer);
+/* Answers DROP_KEY of a kind that attaches keys itself: unmaps, or refuses (-EBUSY) while is_used.
+ * 0, or -EPROTO for an id out of range. */
+int worker_drop_key(struct worker *worker, const struct message *grant, struct message *answer,
+                    bool is_used);
 /* One more piece of work is done: moves `steps`, by which a hung worker is told from a slow one. */
 void worker_step(struct worker *worker);
 /* A phase, or a part of one, has ended: adds its time to the answer, writes the trace event. */

@@ -260,7 +260,7 @@ TEST(more_answers_than_the_ring_holds_end_the_worker_with_its_code)
     }
     ASSERT_INT(waitpid(pid, &status, 0), pid);
     ASSERT(WIFEXITED(status));
-    ASSERT_INT(WEXITSTATUS(status), PORT_EXIT_PROTOCOL);
+    ASSERT_INT(WEXITSTATUS(status), WORKER_EXIT_PROTOCOL);
     end();
 }
 
