@@ -5,6 +5,7 @@
 
 enum {
     EVALUATE_GRAIN = 1 << 10,
+    EVALUATE_WIPE_GRAIN = 1 << 20,
 };
 
 struct evaluate {
@@ -58,4 +59,14 @@ void evaluate_pad(const struct prepared *key, uint8_t *slab)
     evaluate_zero(slab, layout.witness_off + layout.witness_bytes, layout.a_off);
     evaluate_zero(slab, layout.a_off + layout.evaluation_bytes, layout.b_off);
     evaluate_zero(slab, layout.b_off + layout.evaluation_bytes, layout.bytes);
+}
+
+static void evaluate_wipe_range(void *context, size_t begin, size_t end)
+{
+    evaluate_zero(context, begin, end);
+}
+
+void evaluate_wipe(struct pool *pool, uint8_t *slab, uint64_t begin, uint64_t end)
+{
+    pool_run_range(pool, end - begin, EVALUATE_WIPE_GRAIN, evaluate_wipe_range, slab + begin);
 }

@@ -1,5 +1,6 @@
-/* The constraint evaluations a = A w and b = B w, from the witness in the slab into the same slab.
- * In pieces, like check.h. */
+/* The constraint evaluations a = A w and b = B w, from the witness in the slab into the same slab,
+ * and zeros wherever the slab holds nothing of this partition. Called by worker.c. In pieces, like
+ * check.h. */
 #pragma once
 
 #include <stddef.h>
@@ -13,3 +14,5 @@ void evaluate_rows(struct pool *pool, const struct prepared *key, uint8_t *slab,
                    size_t end);
 /* Zeroes what lies between the regions, so that nothing of an earlier partition is left there. */
 void evaluate_pad(const struct prepared *key, uint8_t *slab);
+/* Zeroes the bytes [begin, end) of the slab, behind the regions: an earlier, larger partition's. */
+void evaluate_wipe(struct pool *pool, uint8_t *slab, uint64_t begin, uint64_t end);

@@ -15,6 +15,7 @@
 enum {
     SYNTH_VALUES_PIECE = 1 << 20,
     SYNTH_ROWS_PIECE = 1 << 16,
+    SYNTH_WIPE_PIECE = 128 << 20,
 };
 
 static unsigned synth_reap(struct synth_worker *worker);
@@ -120,7 +121,12 @@ static unsigned synth_reap(struct synth_worker *worker)
 
 /* Grants. */
 
-/* The key as attached in this worker, or NULL with the reason. */
+static size_t synth_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Keys arrive with the courier and are attached when first used. NULL with the reason. */
 static const struct prepared *synth_key(struct synth_worker *worker, uint64_t id,
                                         struct reason *reason)
 {
@@ -141,7 +147,7 @@ static const struct prepared *synth_key(struct synth_worker *worker, uint64_t id
 static void synth_begin(struct synth_worker *worker, struct synth_partition *partition)
 {
     const struct message *grant = &partition->grant;
-    const uint64_t slab = grant->numbers[1];
+    const uint64_t slab = grant->numbers[GRANT_SLAB];
     struct reason reason;
     int fds[2] = {-1, -1};
     const unsigned fd_count = port_take_input(&worker->frame.port, grant, fds);
@@ -153,7 +159,7 @@ static void synth_begin(struct synth_worker *worker, struct synth_partition *par
     partition->step_began_ns = worker->frame.turn_ns;
     partition->position = 0;
 
-    partition->key = synth_key(worker, grant->numbers[0], &reason);
+    partition->key = synth_key(worker, grant->numbers[GRANT_KEY], &reason);
     if (!partition->key) {
         synth_answer_failed(worker, partition, BLAME_DEVICE, -ENOENT, reason.text);
         return;
@@ -172,6 +178,8 @@ static void synth_begin(struct synth_worker *worker, struct synth_partition *par
         return;
     }
     partition->slab = worker->frame.port.slabs[slab].memory;
+    partition->stale_bytes =
+        synth_min(grant->numbers[GRANT_STALE], worker->frame.port.slabs[slab].bytes);
     const struct slab_layout layout = prepared_slab_layout(partition->key);
     read_start(&partition->read, worker->frame.loop, partition->read.fd, partition->key,
                partition->slab + layout.witness_off);
@@ -205,26 +213,13 @@ static void synth_on_cancel(struct synth_worker *worker, const struct message *g
     }
 }
 
-/* Keys arrive with the courier and are attached when first used; both calls only answer. */
-static void synth_on_key(struct synth_worker *worker, const struct message *grant,
-                         struct message *answer)
+static bool synth_key_is_used(const struct synth_worker *worker, uint64_t id)
 {
-    const uint64_t id = grant->numbers[0];
-    struct reason reason;
-    if (grant->operation == OPERATION_LOAD_KEY) {
-        if (!synth_key(worker, id, &reason))
-            port_answer_fail(answer, BLAME_DEVICE, -ENOENT, reason.text);
-    } else {
-        bool is_used = false;
-        for (unsigned i = 0; i < GRANTS_HELD_MAX; i++)
-            is_used |= worker->held[i].is_held && worker->held[i].grant.numbers[0] == id;
-        if (is_used) {
-            port_answer_fail(answer, BLAME_DEVICE, -EBUSY, "a held partition uses the key");
-        } else {
-            port_drop_key(&worker->frame.port, (uint32_t)id);
-        }
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        if (worker->held[i].is_held && worker->held[i].grant.numbers[GRANT_KEY] == id)
+            return true;
     }
-    port_complete(&worker->frame.port, answer);
+    return false;
 }
 
 static int synth_take(struct synth_worker *worker)
@@ -239,11 +234,9 @@ static int synth_take(struct synth_worker *worker)
         case OPERATION_CANCEL:
             synth_on_cancel(worker, &grant);
             break;
-        case OPERATION_LOAD_KEY:
         case OPERATION_DROP_KEY:
-            error = grant.numbers[0] < CIRCUITS_MAX ? 0 : -EPROTO;
-            if (error == 0)
-                synth_on_key(worker, &grant, &answer);
+            error = worker_drop_key(&worker->frame, &grant, &answer,
+                                    synth_key_is_used(worker, grant.numbers[GRANT_KEY]));
             break;
         default:
             error = -EPROTO;
@@ -264,17 +257,10 @@ static struct synth_partition *synth_pick(struct synth_worker *worker)
         struct synth_partition *partition = &worker->held[i];
         if (!partition->is_held || partition->step == SYNTH_READ)
             continue;
-        if (!best || partition->grant.order_key < best->grant.order_key ||
-            (partition->grant.order_key == best->grant.order_key &&
-             partition->grant.generation < best->grant.generation))
+        if (!best || message_is_before(&partition->grant, &best->grant))
             best = partition;
     }
     return best;
-}
-
-static size_t synth_min(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 static void synth_values_piece(struct synth_worker *worker, struct synth_partition *partition)
@@ -306,6 +292,21 @@ static void synth_evaluate_piece(struct synth_worker *worker, struct synth_parti
     if (end < total)
         return;
     evaluate_pad(partition->key, partition->slab);
+    partition->step = SYNTH_WIPE;
+    partition->position = prepared_slab_bytes(partition->key);
+}
+
+/* Belongs to the phase of evaluation: both write the slab. */
+static void synth_wipe_piece(struct synth_worker *worker, struct synth_partition *partition)
+{
+    const size_t total = partition->stale_bytes;
+    if (partition->position < total) {
+        const size_t end = synth_min(total, partition->position + SYNTH_WIPE_PIECE);
+        evaluate_wipe(worker->pool, partition->slab, partition->position, end);
+        partition->position = end;
+        if (end < total)
+            return;
+    }
     synth_next_step(worker, partition, PHASE_EVALUATE, 0, SYNTH_CONSTRAINTS);
     if (!partition->key->has_c)
         synth_answer(worker, partition);
@@ -341,6 +342,9 @@ static unsigned synth_work(struct synth_worker *worker)
         break;
     case SYNTH_EVALUATE:
         synth_evaluate_piece(worker, partition);
+        break;
+    case SYNTH_WIPE:
+        synth_wipe_piece(worker, partition);
         break;
     case SYNTH_CONSTRAINTS:
         synth_constraints_piece(worker, partition);

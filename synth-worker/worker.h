@@ -18,6 +18,7 @@ enum synth_step {
     SYNTH_READ,        /* waits for read.c */
     SYNTH_VALUES,      /* check_values from `position` */
     SYNTH_EVALUATE,    /* evaluate_rows from `position` */
+    SYNTH_WIPE,        /* evaluate_wipe from `position`, up to what is stale */
     SYNTH_CONSTRAINTS, /* check_constraints from `position`; only where the key has C */
 };
 
@@ -29,6 +30,7 @@ struct synth_partition {
     size_t position;
     const struct prepared *key;
     uint8_t *slab;
+    uint64_t stale_bytes; /* of the slab, at most its size */
     struct read read;
 };
 

@@ -142,6 +142,48 @@ TEST(bad_witnesses_are_refused_with_their_reason_and_the_next_good_one_is_taken)
     rig_key_destroy(&key);
 }
 
+/* An earlier, larger partition left its bytes: those the supervisor names are zeroed, with a
+ * checked circuit and without, and nothing else of the slab is touched. */
+static void check_stale(const char *r1cs, uint64_t stale_pages)
+{
+    struct rig rig;
+    struct rig_key key;
+    struct message grant, answer;
+    const uint64_t slab_pages = 40000; /* more than one piece of wiping */
+    rig_key_make(&key, CUZK_SYNTH, "good/mul.bn128/circuit.zkey", r1cs);
+    rig_start_ready(&rig, WORKER_SYNTH, CUZK_SYNTH, "auto", two_threads);
+    rig_slab(&rig, 0, slab_pages * 4096);
+    rig_send_key(&rig, 0, &key);
+    const int fd = rig_open("good/mul.bn128/w1.wtns");
+    grant = rig_message(&rig, OPERATION_SYNTHESIZE, 0, 0, 0);
+    grant.numbers[GRANT_STALE] = stale_pages * 4096;
+    rig_input(&rig, &grant, &fd, 1);
+    rig_grant(&rig, &grant);
+    ASSERT(rig_take(&rig, &answer, 60000));
+    ASSERT_INT(answer.blame, BLAME_NONE);
+    assert_slab(&rig, &key.prepared, fd);
+
+    const uint8_t *slab = rig.slab_memory[0];
+    const uint64_t own = prepared_slab_bytes(&key.prepared);
+    uint64_t stale = stale_pages > slab_pages ? slab_pages * 4096 : stale_pages * 4096;
+    stale = stale > own ? stale : own;
+    for (uint64_t i = own; i < stale; i++)
+        ASSERT_INT(slab[i], 0);
+    for (uint64_t i = stale; i < slab_pages * 4096; i++)
+        ASSERT_INT(slab[i], 0xa5);
+    close(fd);
+    ASSERT_INT(rig_stop(&rig), 0);
+    rig_key_destroy(&key);
+}
+
+TEST(what_an_earlier_partition_left_behind_the_new_one_is_zeroed)
+{
+    check_stale(NULL, 39999);
+    check_stale("good/mul.bn128/circuit.r1cs", 39999);
+    check_stale(NULL, 1);
+    check_stale(NULL, 50000); /* more than the slab: all of it */
+}
+
 TEST(a_pipe_is_refused_without_hanging)
 {
     struct rig rig;
@@ -335,6 +377,7 @@ TEST(figures_of_heap_and_memory_are_published)
 TEST_MAIN(CASE(good_witnesses_are_read_checked_and_evaluated_on_io_uring),
           CASE(good_witnesses_are_read_checked_and_evaluated_on_ppoll),
           CASE(bad_witnesses_are_refused_with_their_reason_and_the_next_good_one_is_taken),
+          CASE(what_an_earlier_partition_left_behind_the_new_one_is_zeroed),
           CASE(a_pipe_is_refused_without_hanging), CASE(a_first_value_other_than_one_is_refused),
           CASE(a_grant_without_key_slab_or_descriptor_blames_the_device),
           CASE(every_grant_of_a_full_house_is_answered_once_whether_cancelled_or_not),
