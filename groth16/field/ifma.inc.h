@@ -152,89 +152,103 @@ IFMA_INLINE void X8_FN(_reduce_wide)(X8 *r)
     X8_FN(_carry)(r);
 }
 
-/* One row of a product: acc += a b[i]; the low halves now, the high halves after the shift. */
-IFMA_INLINE void X8_FN(_row_low)(__m512i *acc, const X8 *a, __m512i b)
+/* A product before its reduction: limb k weighs 2^(52 k). Every limb is a chain of its own, none
+ * waits for a quotient, so the processor finds enough to do; that matters more than the count of
+ * instructions. A limb sums at most 4 IFMA_LIMBS halves below 2^52 and carries below 2^12. */
+typedef struct {
+    __m512i l[2 * IFMA_LIMBS];
+} X8_FN(_wide);
+
+IFMA_INLINE void X8_FN(_wide_clear)(X8_FN(_wide) * t)
 {
-#pragma GCC unroll 8
-    for (int j = 0; j < IFMA_LIMBS; j++)
-        acc[j] = _mm512_madd52lo_epu64(acc[j], a->l[j], b);
+#pragma GCC unroll 16
+    for (int k = 0; k < 2 * IFMA_LIMBS; k++)
+        t->l[k] = _mm512_setzero_si512();
 }
 
-IFMA_INLINE void X8_FN(_row_high)(__m512i *acc, const X8 *a, __m512i b)
+/* t += a b. 2 n^2 products of limbs. */
+IFMA_INLINE void X8_FN(_wide_add)(X8_FN(_wide) * t, const X8 *a, const X8 *b)
 {
-#pragma GCC unroll 8
-    for (int j = 0; j < IFMA_LIMBS; j++)
-        acc[j] = _mm512_madd52hi_epu64(acc[j], a->l[j], b);
-}
-
-/* acc = (acc + q p) / 2^52 without the high halves, for the q that makes limb 0 vanish; returns q.
- */
-IFMA_INLINE __m512i X8_FN(_row_reduce)(__m512i *acc)
-{
-    const __m512i n0 = ifma_set(FIELD_FN(_n0) & IFMA_MASK);
-    __m512i q = _mm512_madd52lo_epu64(_mm512_setzero_si512(), acc[0], n0);
-
-#pragma GCC unroll 8
-    for (int j = 0; j < IFMA_LIMBS; j++)
-        acc[j] = _mm512_madd52lo_epu64(acc[j], X8_FN(_modulus)(j, 1), q);
-    acc[1] = _mm512_add_epi64(acc[1], _mm512_srli_epi64(acc[0], 52));
-#pragma GCC unroll 8
-    for (int j = 0; j + 1 < IFMA_LIMBS; j++)
-        acc[j] = acc[j + 1];
-    acc[IFMA_LIMBS - 1] = _mm512_setzero_si512();
-    return q;
-}
-
-IFMA_INLINE void X8_FN(_row_reduce_high)(__m512i *acc, __m512i q)
-{
-#pragma GCC unroll 8
-    for (int j = 0; j < IFMA_LIMBS; j++)
-        acc[j] = _mm512_madd52hi_epu64(acc[j], X8_FN(_modulus)(j, 1), q);
-}
-
-/* r = a b / R'. 4 n^2 + n products of limbs; a limb of acc stays below 2^52 (4 n + 1). */
-IFMA_INLINE void X8_FN(_mul)(X8 *r, const X8 *a, const X8 *b)
-{
-    X8 acc;
-
-#pragma GCC unroll 8
-    for (int i = 0; i < IFMA_LIMBS; i++)
-        acc.l[i] = _mm512_setzero_si512();
 #pragma GCC unroll 8
     for (int i = 0; i < IFMA_LIMBS; i++) {
-        X8_FN(_row_low)(acc.l, a, b->l[i]);
-        __m512i q = X8_FN(_row_reduce)(acc.l);
-        X8_FN(_row_high)(acc.l, a, b->l[i]);
-        X8_FN(_row_reduce_high)(acc.l, q);
+#pragma GCC unroll 8
+        for (int j = 0; j < IFMA_LIMBS; j++)
+            t->l[i + j] = _mm512_madd52lo_epu64(t->l[i + j], a->l[j], b->l[i]);
+#pragma GCC unroll 8
+        for (int j = 0; j < IFMA_LIMBS; j++)
+            t->l[i + j + 1] = _mm512_madd52hi_epu64(t->l[i + j + 1], a->l[j], b->l[i]);
     }
-    X8_FN(_carry)(&acc);
-    *r = acc;
 }
 
+/* r = t / R': 2 n^2 + n products of limbs. */
+IFMA_INLINE void X8_FN(_wide_reduce)(X8 *r, X8_FN(_wide) * t)
+{
+    const __m512i n0 = ifma_set(FIELD_FN(_n0) & IFMA_MASK), zero = _mm512_setzero_si512();
+
+#pragma GCC unroll 8
+    for (int i = 0; i < IFMA_LIMBS; i++) {
+        __m512i q = _mm512_madd52lo_epu64(zero, t->l[i], n0);
+
+        /* hi(p_0 q) joins the carry outside the sum's chain: the next quotient waits for both. */
+        __m512i high = _mm512_madd52hi_epu64(zero, X8_FN(_modulus)(0, 1), q);
+
+#pragma GCC unroll 8
+        for (int j = 0; j < IFMA_LIMBS; j++)
+            t->l[i + j] = _mm512_madd52lo_epu64(t->l[i + j], X8_FN(_modulus)(j, 1), q);
+#pragma GCC unroll 8
+        for (int j = 1; j < IFMA_LIMBS; j++)
+            t->l[i + j + 1] = _mm512_madd52hi_epu64(t->l[i + j + 1], X8_FN(_modulus)(j, 1), q);
+        high = _mm512_add_epi64(high, _mm512_srli_epi64(t->l[i], 52));
+        t->l[i + 1] = _mm512_add_epi64(t->l[i + 1], high);
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < IFMA_LIMBS; j++)
+        r->l[j] = t->l[IFMA_LIMBS + j];
+    X8_FN(_carry)(r);
+}
+
+/* r = a b / R'. */
+IFMA_INLINE void X8_FN(_mul)(X8 *r, const X8 *a, const X8 *b)
+{
+    X8_FN(_wide) t;
+
+    X8_FN(_wide_clear)(&t);
+    X8_FN(_wide_add)(&t, a, b);
+    X8_FN(_wide_reduce)(r, &t);
+}
+
+/* r = a^2 / R': mixed products once, doubled: n^2 + n products of limbs before the reduction. */
 IFMA_INLINE void X8_FN(_sqr)(X8 *r, const X8 *a)
 {
-    X8_FN(_mul)(r, a, a);
+    X8_FN(_wide) t;
+
+    X8_FN(_wide_clear)(&t);
+#pragma GCC unroll 8
+    for (int i = 0; i < IFMA_LIMBS; i++)
+#pragma GCC unroll 8
+        for (int j = i + 1; j < IFMA_LIMBS; j++) {
+            t.l[i + j] = _mm512_madd52lo_epu64(t.l[i + j], a->l[j], a->l[i]);
+            t.l[i + j + 1] = _mm512_madd52hi_epu64(t.l[i + j + 1], a->l[j], a->l[i]);
+        }
+#pragma GCC unroll 8
+    for (int i = 0; i < IFMA_LIMBS; i++) {
+        t.l[2 * i] =
+            _mm512_madd52lo_epu64(_mm512_add_epi64(t.l[2 * i], t.l[2 * i]), a->l[i], a->l[i]);
+        t.l[2 * i + 1] = _mm512_madd52hi_epu64(_mm512_add_epi64(t.l[2 * i + 1], t.l[2 * i + 1]),
+                                               a->l[i], a->l[i]);
+    }
+    X8_FN(_wide_reduce)(r, &t);
 }
 
 /* r = (a b + c d) / R', with one reduction: 6 n^2 + n products of limbs. */
 IFMA_INLINE void X8_FN(_mul_add)(X8 *r, const X8 *a, const X8 *b, const X8 *c, const X8 *d)
 {
-    X8 acc;
+    X8_FN(_wide) t;
 
-#pragma GCC unroll 8
-    for (int i = 0; i < IFMA_LIMBS; i++)
-        acc.l[i] = _mm512_setzero_si512();
-#pragma GCC unroll 8
-    for (int i = 0; i < IFMA_LIMBS; i++) {
-        X8_FN(_row_low)(acc.l, a, b->l[i]);
-        X8_FN(_row_low)(acc.l, c, d->l[i]);
-        __m512i q = X8_FN(_row_reduce)(acc.l);
-        X8_FN(_row_high)(acc.l, a, b->l[i]);
-        X8_FN(_row_high)(acc.l, c, d->l[i]);
-        X8_FN(_row_reduce_high)(acc.l, q);
-    }
-    X8_FN(_carry)(&acc);
-    *r = acc;
+    X8_FN(_wide_clear)(&t);
+    X8_FN(_wide_add)(&t, a, b);
+    X8_FN(_wide_add)(&t, c, d);
+    X8_FN(_wide_reduce)(r, &t);
 }
 
 IFMA_INLINE void X8_FN(_blend)(X8 *r, const X8 *a, const X8 *b, __mmask8 take_b)

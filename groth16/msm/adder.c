@@ -51,16 +51,6 @@ void adder_flush(struct adder *adder)
     adder->pending = 0;
 }
 
-msm_reference adder_sum(struct adder *adder, msm_reference a, msm_reference b)
-{
-    if (a == 0 || b == 0)
-        return a | b;
-    if (adder->pending == MSM_BATCH_PAIRS)
-        adder_flush(adder);
-    adder->pairs[adder->pending++] = (struct msm_pair){a, b};
-    return (msm_reference)(adder->arena + adder->used++ * adder->kernel->point_bytes);
-}
-
 uint32_t adder_halve_lists(struct adder *adder, struct adder_lists *lists)
 {
     const msm_reference *from = lists->items;

@@ -20,11 +20,21 @@ void adder_destroy(struct adder *adder);
 /* Forgets all results. */
 void adder_reset(struct adder *adder);
 
+/* Computes what is pending. */
+void adder_flush(struct adder *adder);
+
 /* The sum of two points, of which either may be 0 (no point). The result's address is final but
  * the point itself is there only after adder_flush. Negative references are resolved only by an
  * addition: a single negative point is returned as it came. */
-msm_reference adder_sum(struct adder *adder, msm_reference a, msm_reference b);
-void adder_flush(struct adder *adder);
+static inline msm_reference adder_sum(struct adder *adder, msm_reference a, msm_reference b)
+{
+    if (a == 0 || b == 0)
+        return a | b;
+    if (adder->pending == MSM_BATCH_PAIRS)
+        adder_flush(adder);
+    adder->pairs[adder->pending++] = (struct msm_pair){a, b};
+    return (msm_reference)(adder->arena + adder->used++ * adder->kernel->point_bytes);
+}
 
 /* Lists of points that lie one behind the other in items[]; lengths[i] items each. */
 struct adder_lists {

@@ -168,17 +168,6 @@ LIMBS_INLINE void add_offset(uint64_t *r, const uint64_t *a, const uint64_t *off
         r[i] = limbs_add_carry(a[i], offset[i], &carry);
 }
 
-/* `bits` <= 16 bits of a at `at` < 256; bits beyond the end are 0. */
-LIMBS_INLINE unsigned bits_at(const uint64_t *a, unsigned at, unsigned bits)
-{
-    unsigned limb = at / 64, shift = at % 64;
-    uint64_t value = a[limb] >> shift;
-
-    if (shift + bits > 64 && limb < 3)
-        value |= a[limb + 1] << (64 - shift);
-    return (unsigned)(value & ((1u << bits) - 1));
-}
-
 void digits_windows_set(struct digits_windows *windows, const struct digits_order *order,
                         unsigned bits)
 {
@@ -254,27 +243,42 @@ void digits_group_destroy(struct digits_group *group)
     group->memory = NULL;
 }
 
+/* Where a window lies in a scalar. */
+struct window_bits {
+    unsigned limb, shift;
+};
+
 static void extract_range(void *context, size_t begin, size_t end)
 {
     struct sort_job *job = context;
     struct digits_group *group = job->group;
     const struct digits_order *order = job->order;
     const struct digits_windows *windows = job->windows;
+    uint64_t mask = ((uint64_t)1 << windows->bits) - 1;
+    struct window_bits at[DIGITS_WINDOWS_MAX];
     unsigned live = group->count;
 
+    for (unsigned v = 0; v < group->count; v++) {
+        unsigned bit = windows->bits * (group->first + v);
+        at[v] = (struct window_bits){bit / 64, bit % 64};
+    }
     for (size_t i = begin; i < end; i++) {
         uint32_t element = order->order[i];
         const uint64_t *scalar = order->scalars + 4 * (size_t)(element & ~DIGITS_NEGATIVE);
-        uint64_t value[4], negative[4];
+        uint64_t value[5], negative[4];
 
         negate(negative, scalar, order->modulus);
         limbs_select(value, scalar, negative, element & DIGITS_NEGATIVE, 4);
         add_offset(value, value, windows->offset);
+        value[4] = 0;
         while (live > 0 && i >= windows->element_count[group->first + live - 1])
             live--;
-        for (unsigned v = 0; v < live; v++)
-            group->digit[v][i] =
-                (uint16_t)bits_at(value, windows->bits * (group->first + v), windows->bits);
+        for (unsigned v = 0; v < live; v++) {
+            const uint64_t *limb = value + at[v].limb;
+            uint64_t low = limb[0] >> at[v].shift, high = limb[1] << 1 << (63 - at[v].shift);
+
+            group->digit[v][i] = (uint16_t)((low | high) & mask);
+        }
     }
 }
 

@@ -38,7 +38,8 @@
 enum {
     MSM_IFMA_LANES = 8,
     MSM_IFMA_GROUPS = MSM_BATCH_PAIRS / MSM_IFMA_LANES,
-    MSM_IFMA_AHEAD = 3, /* groups to prefetch ahead: the first level reads points at random */
+    MSM_IFMA_STRIDE = 4, /* groups that go through the second pass together */
+    MSM_IFMA_AHEAD = 3,  /* groups to prefetch ahead: the first level reads points at random */
 };
 
 /* Lanes of a group that are no plain additions. */
@@ -297,36 +298,78 @@ IFMA_INLINE void KERNEL_FN(_y3)(X8 *r, const X8 *t, const X8 *y)
     X8_FN(_reduce)(r);
 }
 
-/* Second pass: given the inverse of d in this group's place, writes eight sums (or the first
- * `count`). */
-IFMA_INLINE void KERNEL_FN(_finish)(const struct KERNEL_FN(_group) * g, const X8 *inverse,
-                                    struct msm_ifma_special special, uint64_t *to, size_t count)
-{
-    __m512i words[POINT_WORDS + 4];
-    X8 mu, mu2, x3, y3, t, d = g->d;
+/* Where a few groups stand in the second pass. Each step runs over all of them before the next, for
+ * a group's own chain of four products is longer than the processor looks ahead. */
+struct KERNEL_FN(_stride) {
+    X8 inverse[MSM_IFMA_STRIDE], mu[MSM_IFMA_STRIDE], x3[MSM_IFMA_STRIDE];
+};
 
+/* Second pass, first half: mu and x3 of a group whose d has the given inverse. */
+IFMA_INLINE void KERNEL_FN(_finish_x)(X8 *x3, const X8 *mu, const struct KERNEL_FN(_group) * g,
+                                      struct msm_ifma_special special)
+{
+    X8 mu2, t, d;
+
+    X8_FN(_sqr)(&mu2, mu);
     if (__builtin_expect(special.twice, 0)) {
         X8_FN(_sub)(&t, &g->x1, &g->x1, 2);
-        X8_FN(_blend)(&d, &d, &t, special.twice);
+        X8_FN(_blend)(&d, &g->d, &t, special.twice);
+        KERNEL_FN(_x3)(x3, &mu2, &g->x1, &d);
+    } else {
+        KERNEL_FN(_x3)(x3, &mu2, &g->x1, &g->d);
     }
-    X8_FN(_mul)(&mu, &g->e, inverse);
-    X8_FN(_sqr)(&mu2, &mu);
-    KERNEL_FN(_x3)(&x3, &mu2, &g->x1, &d);
-    KERNEL_FN(_sub_unscaled)(&t, &g->x1, &x3);
-    X8_FN(_mul)(&t, &t, &mu);
+}
+
+/* Second half: y3; writes eight sums (or the first `count`). */
+IFMA_INLINE void KERNEL_FN(_finish_y)(const X8 *mu, X8 *x3, const struct KERNEL_FN(_group) * g,
+                                      struct msm_ifma_special special, uint64_t *to, size_t count)
+{
+    __m512i words[POINT_WORDS + 4];
+    X8 y3, t;
+
+    KERNEL_FN(_sub_unscaled)(&t, &g->x1, x3);
+    X8_FN(_mul)(&t, &t, mu);
     KERNEL_FN(_y3)(&y3, &t, &g->y1);
     if (__builtin_expect(special.keep, 0)) {
         t = g->y1;
         X8_FN(_reduce)(&t);
-        X8_FN(_blend)(&x3, &x3, &g->x1, special.keep);
+        X8_FN(_blend)(x3, x3, &g->x1, special.keep);
         X8_FN(_blend)(&y3, &y3, &t, special.keep);
     }
-    KERNEL_FN(_pack)(words, &x3);
+    KERNEL_FN(_pack)(words, x3);
     KERNEL_FN(_pack)(words + COORDINATE_WORDS, &y3);
 #pragma GCC unroll 4
     for (int i = POINT_WORDS; i % 8 != 0; i++)
         words[i] = _mm512_setzero_si512();
     KERNEL_FN(_scatter)(to, words, count);
+}
+
+/* Groups first .. first + groups - 1; *product is the inverse of the product of all d up to there,
+ * afterwards of those before `first`. */
+IFMA_INLINE void KERNEL_FN(_finish)(struct KERNEL_FN(_scratch) * s, X8 *product, size_t first,
+                                    size_t groups, uint64_t *ret, size_t count)
+{
+    struct KERNEL_FN(_stride) t;
+
+    for (size_t i = groups; i-- > 0;) {
+        if (first + i == 0) {
+            t.inverse[i] = *product; /* times one */
+        } else {
+            X8_FN(_mul)(&t.inverse[i], product, &s->groups[first + i].running);
+            X8_FN(_mul)(product, product, &s->groups[first + i].d);
+        }
+    }
+    for (size_t i = 0; i < groups; i++)
+        X8_FN(_mul)(&t.mu[i], &s->groups[first + i].e, &t.inverse[i]);
+    for (size_t i = 0; i < groups; i++)
+        KERNEL_FN(_finish_x)(&t.x3[i], &t.mu[i], &s->groups[first + i], s->special[first + i]);
+    for (size_t i = 0; i < groups; i++) {
+        size_t at = MSM_IFMA_LANES * (first + i), left = count - at;
+
+        KERNEL_FN(_finish_y)
+        (&t.mu[i], &t.x3[i], &s->groups[first + i], s->special[first + i], ret + at * POINT_WORDS,
+         left < MSM_IFMA_LANES ? left : MSM_IFMA_LANES);
+    }
 }
 
 /* r = 1 / a times a factor: R factor / a for words as they are. */
@@ -416,7 +459,7 @@ void KERNEL_JOIN(KERNEL, _add_pairs_ifma)(const struct msm_pair *pairs, size_t c
     size_t groups = (count + MSM_IFMA_LANES - 1) / MSM_IFMA_LANES;
     msm_reference a[MSM_IFMA_LANES] __attribute__((aligned(64)));
     msm_reference b[MSM_IFMA_LANES] __attribute__((aligned(64)));
-    X8 product = {0}, inverse;
+    X8 product = {0};
 
     for (size_t g = 0; g < groups; g++) {
         KERNEL_FN(_references)(a, b, pairs + MSM_IFMA_LANES * g, count - MSM_IFMA_LANES * g);
@@ -431,18 +474,11 @@ void KERNEL_JOIN(KERNEL, _add_pairs_ifma)(const struct msm_pair *pairs, size_t c
             X8_FN(_mul)(&product, &product, &s->groups[g].d);
     }
     KERNEL_FN(_invert)(&product);
-    for (size_t g = groups; g-- > 0;) {
-        size_t left = count - MSM_IFMA_LANES * g;
+    while (groups > 0) {
+        size_t first = (groups - 1) / MSM_IFMA_STRIDE * MSM_IFMA_STRIDE;
 
-        if (g == 0) {
-            inverse = product; /* times one */
-        } else {
-            X8_FN(_mul)(&inverse, &product, &s->groups[g].running);
-            X8_FN(_mul)(&product, &product, &s->groups[g].d);
-        }
-        KERNEL_FN(_finish)
-        (&s->groups[g], &inverse, s->special[g], (uint64_t *)ret + MSM_IFMA_LANES * g * POINT_WORDS,
-         left < MSM_IFMA_LANES ? left : MSM_IFMA_LANES);
+        KERNEL_FN(_finish)(s, &product, first, groups - first, ret, count);
+        groups = first;
     }
 }
 

@@ -74,7 +74,7 @@ struct msm {
  * buckets are hit; each costs two additions later but is one less now. */
 static double window_cost(const struct msm_kernel *kernel, double elements, double buckets)
 {
-    const double sort_ns = 4, scan_ns = 2;
+    const double sort_ns = 8, scan_ns = 2;
     double hit = buckets * elements / (buckets + elements);
 
     return (elements + hit) * kernel->add_ns + elements * sort_ns + buckets * scan_ns;
