@@ -211,6 +211,12 @@ static void refuse(struct control_client *client, uint32_t message_id, enum repl
     send_reply(client, message_id, &reply);
 }
 
+static void close_all(const int *descriptors, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        close(descriptors[i]);
+}
+
 /* Descriptors of a request that cannot be served are closed, so that the next request's are not
  * taken for them. */
 static void drop_descriptors(struct control_client *client, uint32_t count)
@@ -218,10 +224,8 @@ static void drop_descriptors(struct control_client *client, uint32_t count)
     int descriptors[STREAM_DESCRIPTORS_MAX];
     if (count > client->stream.descriptor_count)
         count = client->stream.descriptor_count;
-    if (count == 0 || stream_take(&client->stream, descriptors, count) < 0)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        close(descriptors[i]);
+    if (count > 0 && stream_take(&client->stream, descriptors, count) == 0)
+        close_all(descriptors, count);
 }
 
 static void keep_for_later(struct control_client *client, const struct request *request)
@@ -243,34 +247,35 @@ static void keep_for_later(struct control_client *client, const struct request *
     }
 }
 
+/* NULL, or why the request cannot be served; then the descriptors taken with it are closed. */
+static const char *take_descriptors(struct control_client *client, const struct request *request,
+                                    int *ret_descriptors)
+{
+    struct stream *stream = &client->stream;
+    if (stream_take(stream, ret_descriptors, request->descriptor_count) < 0)
+        return "fewer descriptors came than the request says";
+    /* What is left and has no frame behind it belongs to nothing. */
+    bool has_more = stream->input_end - stream->input_begin > stream->frame_bytes;
+    if (stream->descriptor_count == 0 || has_more)
+        return NULL;
+    close_all(ret_descriptors, request->descriptor_count);
+    return "more descriptors came than the request says";
+}
+
 static void serve(struct control_client *client, const struct request *request)
 {
     const struct answers_caller caller = {client->supervisor, client->uid, client->is_admin};
     int descriptors[JOB_PARTITIONS_MAX];
     struct reply reply = {0};
-    if (stream_take(&client->stream, descriptors, request->descriptor_count) < 0) {
-        refuse(client, request->message_id, REPLY_USAGE,
-               "fewer descriptors came than the request says");
+    const char *why = take_descriptors(client, request, descriptors);
+    if (why) {
+        refuse(client, request->message_id, REPLY_USAGE, why);
         client_close(client, "its descriptors do not fit its request");
         return;
     }
-    /* What is left and has no frame behind it belongs to nothing. */
-    bool has_more =
-        client->stream.input_end - client->stream.input_begin > client->stream.frame_bytes;
-    if (client->stream.descriptor_count > 0 && !has_more) {
-        for (uint32_t i = 0; i < request->descriptor_count; i++)
-            close(descriptors[i]);
-        refuse(client, request->message_id, REPLY_USAGE,
-               "more descriptors came than the request says");
-        client_close(client, "its descriptors do not fit its request");
-        return;
-    }
-    bool may_wait = request->method != REQUEST_WAIT && request->method != REQUEST_CIRCUIT_ADD
-                        ? true
-                        : client->wait_count < CONTROL_WAITS_MAX;
-    if (!may_wait) {
-        for (uint32_t i = 0; i < request->descriptor_count; i++)
-            close(descriptors[i]);
+    bool may_wait = request->method == REQUEST_WAIT || request->method == REQUEST_CIRCUIT_ADD;
+    if (may_wait && client->wait_count == CONTROL_WAITS_MAX) {
+        close_all(descriptors, request->descriptor_count);
         refuse(client, request->message_id, REPLY_BUSY,
                "too many unanswered requests on this connection");
         return;
@@ -281,7 +286,7 @@ static void serve(struct control_client *client, const struct request *request)
         send_reply(client, request->message_id, &reply);
 }
 
-/* One frame. False when the connection is of no further use. */
+/* One frame; what cannot be answered at all ends the connection. */
 static void take_frame(struct control_client *client, const uint8_t *bytes, size_t count)
 {
     static struct request request; /* some KiB, and there is one thread */
