@@ -91,7 +91,7 @@ static const struct prepared *finalizer_key(struct finalizer_worker *worker, uin
 }
 
 /* What must agree before anything is computed. The payload is the five sums, and after them the
- * digest of the verifying key, where the supervisor knows it. */
+ * digest of the verifying key that the circuit was registered with. */
 static int finalizer_check_grant(const struct finalizer_partition *partition, struct reason *reason)
 {
     const struct message *grant = &partition->grant;
@@ -100,11 +100,11 @@ static int finalizer_check_grant(const struct finalizer_partition *partition, st
     const size_t digest_bytes = sizeof key->verify_key_digest;
     if (grant->numbers[GRANT_CURVE] != (uint64_t)key->curve->id)
         return reason_set(reason, -EINVAL, "the job is for another curve than its key");
-    if (grant->payload_bytes != sums_bytes && grant->payload_bytes != sums_bytes + digest_bytes)
-        return reason_set(reason, -EINVAL, "the prover's answer has %u bytes, not %zu",
-                          (unsigned)grant->payload_bytes, sums_bytes);
-    if (grant->payload_bytes > sums_bytes &&
-        memcmp(grant->payload + sums_bytes, key->verify_key_digest, digest_bytes) != 0)
+    if (grant->payload_bytes != sums_bytes + digest_bytes)
+        return reason_set(reason, -EINVAL,
+                          "the sums and the verifying key's digest have %u bytes, not %zu",
+                          (unsigned)grant->payload_bytes, sums_bytes + digest_bytes);
+    if (memcmp(grant->payload + sums_bytes, key->verify_key_digest, digest_bytes) != 0)
         return reason_set(reason, -EINVAL,
                           "the key in memory has another verifying key than the "
                           "circuit was registered with");

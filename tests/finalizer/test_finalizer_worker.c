@@ -46,11 +46,13 @@ static void close_bench(struct bench *bench)
 
 static struct message make_grant(struct bench *bench, uint32_t slot)
 {
-    const struct curve *curve = bench->key.prepared.curve;
+    const struct prepared *key = &bench->key.prepared;
+    const size_t sums_bytes = finalize_sums_bytes(key->curve);
     struct message grant =
-        rig_message(&bench->rig, OPERATION_FINALIZE, slot, 0, (uint64_t)curve->id);
-    grant.payload_bytes = (uint16_t)finalize_sums_bytes(curve);
-    memcpy(grant.payload, bench->sums, grant.payload_bytes);
+        rig_message(&bench->rig, OPERATION_FINALIZE, slot, 0, (uint64_t)key->curve->id);
+    memcpy(grant.payload, bench->sums, sums_bytes);
+    memcpy(grant.payload + sums_bytes, key->verify_key_digest, sizeof key->verify_key_digest);
+    grant.payload_bytes = (uint16_t)(sums_bytes + sizeof key->verify_key_digest);
     return grant;
 }
 
@@ -75,11 +77,7 @@ static void check_good(const char *name, const char *event_loop)
     const struct curve *curve = key->curve;
     const size_t public_bytes = (size_t)key->shape.public_count * 32;
     for (unsigned i = 0; i < 2; i++) {
-        struct message grant = make_grant(&bench, i);
-        if (i == 1) { /* with the verifying key's digest */
-            memcpy(grant.payload + grant.payload_bytes, key->verify_key_digest, 32);
-            grant.payload_bytes += 32;
-        }
+        const struct message grant = make_grant(&bench, i);
         const struct message answer = finalize(&bench, &grant, bench.witness_fd);
         if (answer.blame)
             fprintf(stderr, "%s\n", rig_text(&answer));
@@ -191,9 +189,11 @@ TEST(a_grant_that_does_not_fit_its_key_is_refused)
     struct bench bench;
     open_bench(&bench, "mul.bn128", "auto");
     struct message grant = make_grant(&bench, 0);
-    memset(grant.payload + grant.payload_bytes, 1, 32);
-    grant.payload_bytes += 32;
+    grant.payload[grant.payload_bytes - 1] ^= 1;
     check_fails(&bench, &grant, bench.witness_fd, BLAME_DEVICE, "another verifying key");
+    grant = make_grant(&bench, 0); /* no digest: nothing says which statement is to be proved */
+    grant.payload_bytes -= 32;
+    check_fails(&bench, &grant, bench.witness_fd, BLAME_DEVICE, "bytes");
     grant = make_grant(&bench, 0);
     grant.payload_bytes -= 1;
     check_fails(&bench, &grant, bench.witness_fd, BLAME_DEVICE, "bytes");
