@@ -22,15 +22,16 @@ static int load_run(struct helper *helper)
     struct stat file, shared;
     struct prepared prepared;
     struct reason reason = {""};
+    if (!helper->has_digest)
+        return helper_fail("the helper process was started without the key's digest");
     if (fstat(HELPER_FD_INPUT, &file) < 0 || fstat(HELPER_FD_OUTPUT, &shared) < 0)
         return load_fail("examining the descriptors", -errno, &reason);
     const size_t bytes = (size_t)shared.st_size;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_FD_OUTPUT, 0);
     if (memory == MAP_FAILED)
         return load_fail("mapping the key's memory", -errno, &reason);
-    int error =
-        prepared_load(HELPER_FD_INPUT, memory, bytes, helper->has_digest ? helper->digest : NULL,
-                      helper->pool, &helper->progress, &reason);
+    int error = prepared_load(HELPER_FD_INPUT, memory, bytes, helper->digest, helper->pool,
+                              &helper->progress, &reason);
     if (error == 0)
         error = prepared_attach(memory, bytes, &prepared, &reason);
     /* Before the result is told: the supervisor then seals the memory against writing. */

@@ -120,9 +120,13 @@ TEST(a_prepared_key_is_loaded_only_with_its_digest)
     ASSERT_INT(rig_helper(CUZK_SYNTH, "--load", fd, memory.fd, -1, hex, &ok, &line), 0);
     ASSERT(ok && strstr(line, hex));
 
-    hex[0] = hex[0] == '0' ? '1' : '0';
+    ASSERT_INT(rig_helper(CUZK_SYNTH, "--load", fd, memory.fd, -1, NULL, &ok, &line), 1 << 8);
+    ASSERT(!ok);
+    const char first = hex[0];
+    hex[0] = first == '0' ? '1' : '0';
     ASSERT_INT(rig_helper(CUZK_SYNTH, "--load", fd, memory.fd, -1, hex, &ok, &line), 1 << 8);
     ASSERT(!ok);
+    hex[0] = first;
     ASSERT_INT(rig_helper(CUZK_SYNTH, "--load", fd, memory.fd, -1, "zz", &ok, &line), 1 << 8);
     ASSERT(!ok);
 
@@ -131,7 +135,7 @@ TEST(a_prepared_key_is_loaded_only_with_its_digest)
     ASSERT_INT(pread(fd, &byte, 1, status.st_size / 2), 1);
     byte ^= 1;
     ASSERT_INT(pwrite(fd, &byte, 1, status.st_size / 2), 1);
-    ASSERT_INT(rig_helper(CUZK_SYNTH, "--load", fd, memory.fd, -1, NULL, &ok, &line), 1 << 8);
+    ASSERT_INT(rig_helper(CUZK_SYNTH, "--load", fd, memory.fd, -1, hex, &ok, &line), 1 << 8);
     ASSERT(!ok);
     slab_destroy(&memory);
     close(fd);
