@@ -2,6 +2,7 @@
 #include "synth-worker/read.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,15 @@ void read_start(struct read *read, struct loop *loop, int fd, const struct prepa
                    S_ISDIR(status.st_mode)    ? "directory"
                    : S_ISFIFO(status.st_mode) ? "pipe"
                                               : "special file");
+        read_fail(read);
+        return;
+    }
+    /* A read past the page cache is the disk's own: it may write into the slab's next owner long
+     * after this process was killed. */
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || flags & O_DIRECT) {
+        reason_set(&read->reason, -EINVAL,
+                   "the witness file is open with O_DIRECT; open it without");
         read_fail(read);
         return;
     }

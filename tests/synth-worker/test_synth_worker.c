@@ -203,6 +203,31 @@ TEST(a_pipe_is_refused_without_hanging)
     rig_key_destroy(&key);
 }
 
+/* The disk would write into the slab by itself, even after this worker's death. */
+TEST(a_file_open_for_direct_reads_is_refused)
+{
+    struct rig rig;
+    struct rig_key key;
+    const int fd = rig_open("good/mul.bn128/w1.wtns");
+    if (fcntl(fd, F_SETFL, O_DIRECT) < 0) { /* not on this file system */
+        close(fd);
+        return;
+    }
+    rig_key_make(&key, CUZK_SYNTH, "good/mul.bn128/circuit.zkey", NULL);
+    rig_start_ready(&rig, WORKER_SYNTH, CUZK_SYNTH, "auto", two_threads);
+    rig_slab(&rig, 0, prepared_slab_bytes(&key.prepared));
+    rig_send_key(&rig, 0, &key);
+    const struct message answer = synthesize(&rig, fd, 0);
+    ASSERT_INT(answer.blame, BLAME_INPUT);
+    if (!strstr(rig_text(&answer), "O_DIRECT"))
+        fprintf(stderr, "%s\n", rig_text(&answer));
+    ASSERT(strstr(rig_text(&answer), "O_DIRECT"));
+    ASSERT_INT(fcntl(fd, F_SETFL, 0), 0);
+    close(fd);
+    ASSERT_INT(rig_stop(&rig), 0);
+    rig_key_destroy(&key);
+}
+
 /* The first value is not 1: the byte position is that of the file. */
 TEST(a_first_value_other_than_one_is_refused)
 {
@@ -378,7 +403,8 @@ TEST_MAIN(CASE(good_witnesses_are_read_checked_and_evaluated_on_io_uring),
           CASE(good_witnesses_are_read_checked_and_evaluated_on_ppoll),
           CASE(bad_witnesses_are_refused_with_their_reason_and_the_next_good_one_is_taken),
           CASE(what_an_earlier_partition_left_behind_the_new_one_is_zeroed),
-          CASE(a_pipe_is_refused_without_hanging), CASE(a_first_value_other_than_one_is_refused),
+          CASE(a_pipe_is_refused_without_hanging), CASE(a_file_open_for_direct_reads_is_refused),
+          CASE(a_first_value_other_than_one_is_refused),
           CASE(a_grant_without_key_slab_or_descriptor_blames_the_device),
           CASE(every_grant_of_a_full_house_is_answered_once_whether_cancelled_or_not),
           CASE(stop_finishes_what_is_held),
