@@ -217,6 +217,7 @@ static void gpu_on_event(struct gpu_worker *worker, const struct backend_event *
         if (event->id >= SLABS_MAX)
             break;
         worker->slabs[event->id].is_attached = event->kind == BACKEND_SLAB_ATTACHED;
+        worker->slabs[event->id].is_refused = event->kind == BACKEND_SLAB_REFUSED;
         if (event->kind == BACKEND_SLAB_REFUSED)
             log_error("slab %u cannot be made readable to the device: %s", (unsigned)event->id,
                       event->text);
@@ -376,9 +377,11 @@ static unsigned gpu_attach_slabs(struct gpu_worker *worker)
             continue;
         slab->memory = mapped->memory;
         slab->is_attached = !worker->ops->attach_slab;
+        slab->is_refused = false;
         if (worker->ops->attach_slab) {
             const int error =
                 worker->ops->attach_slab(worker->backend, i, mapped->memory, mapped->bytes);
+            slab->is_refused = error < 0;
             if (error < 0)
                 log_error("slab %u cannot be made readable to the device: %s", i, strerror(-error));
         }
@@ -399,6 +402,12 @@ static bool gpu_start_one(struct gpu_worker *worker, struct gpu_held *held)
     if (slab >= SLABS_MAX || !worker->frame.port.slabs[slab].memory) {
         snprintf(text, sizeof text, "slab %u did not arrive in this worker", (unsigned)slab);
         gpu_answer_failed(worker, held, BACKEND_FAULT_DEVICE, text);
+        return true;
+    }
+    if (worker->slabs[slab].is_refused) {
+        snprintf(text, sizeof text, "the device cannot read slab %u; this worker's log says why",
+                 (unsigned)slab);
+        gpu_answer_failed(worker, held, BACKEND_FAULT_MEMORY, text);
         return true;
     }
     if (!worker->keys[key].is_loaded || !worker->slabs[slab].is_attached)

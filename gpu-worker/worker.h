@@ -32,6 +32,7 @@ struct gpu_key {
 struct gpu_slab {
     const void *memory; /* what was attached, NULL when nothing */
     bool is_attached;   /* the backend said so */
+    bool is_refused;    /* the backend cannot read it */
 };
 
 struct gpu_worker {

@@ -101,6 +101,26 @@ TEST(partitions_are_proved_on_both_curves_and_both_loops)
     check_proves("chain12.bls12381", "auto");
 }
 
+TEST(a_partition_in_a_slab_that_the_device_refuses_is_answered)
+{
+    struct bench bench;
+    struct message answer;
+    rig_key_make(&bench.key, CUZK_SYNTH, "good/mul.bn128/circuit.zkey", NULL);
+    rig_start_ready(&bench.rig, WORKER_GPU, REFUSING_WORKER, "auto", NULL);
+    load_key(&bench, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        rig_slab(&bench.rig, i, prepared_slab_bytes(&bench.key.prepared));
+        const struct message grant = rig_message(&bench.rig, OPERATION_PROVE, i, 0, i);
+        rig_grant(&bench.rig, &grant);
+        ASSERT(rig_take(&bench.rig, &answer, 10000));
+        ASSERT_INT(answer.operation, OPERATION_PROVE);
+        ASSERT_INT(answer.generation, grant.generation);
+        ASSERT_INT(answer.blame, BLAME_DEVICE);
+        ASSERT(strstr(rig_text(&answer), "cannot read slab"));
+    }
+    close_bench(&bench);
+}
+
 TEST(ready_tells_the_backend)
 {
     struct rig rig;
@@ -255,8 +275,9 @@ TEST(a_killed_worker_leaves_the_slab_to_its_successor)
     close_bench(&bench);
 }
 
-TEST_MAIN(CASE(partitions_are_proved_on_both_curves_and_both_loops), CASE(ready_tells_the_backend),
-          CASE(cuda_in_a_build_without_it_is_refused_in_one_line),
+TEST_MAIN(CASE(partitions_are_proved_on_both_curves_and_both_loops),
+          CASE(a_partition_in_a_slab_that_the_device_refuses_is_answered),
+          CASE(ready_tells_the_backend), CASE(cuda_in_a_build_without_it_is_refused_in_one_line),
           CASE(auto_falls_back_to_the_cpu_loudly), CASE(the_lowest_order_key_held_is_proved_first),
           CASE(cancelled_partitions_are_answered_once),
           CASE(a_missing_key_or_slab_blames_the_device), CASE(a_key_is_dropped_and_comes_back),
