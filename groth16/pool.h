@@ -7,7 +7,8 @@
 
 struct pool;
 
-/* threads >= 1 counts the calling thread. Returns -EAGAIN when threads cannot be made. */
+/* threads >= 1 counts the calling thread. Returns -EAGAIN when threads cannot be made,
+ * -ENOMEM. */
 int pool_create(unsigned threads, struct pool **ret_pool);
 void pool_free(struct pool *pool);
 unsigned pool_threads(const struct pool *pool);

@@ -1,7 +1,8 @@
 /* From the five sums of a proof to the proof itself:
  *   A = sum_a + alpha + r delta,  B = sum_b2 + beta2 + s delta2 (and in G1 as B1),
  *   C = sum_l + sum_h + s A + r B1 - r s delta.
- * Called by the finalizer. The blinding scalars r, s come from the caller (getrandom). */
+ * Called by the finalizer. The blinding scalars r, s come from the caller (getrandom), who wipes
+ * them; their product is wiped here. */
 #pragma once
 
 #include <stdint.h>

@@ -58,6 +58,7 @@ void ARCH_NAME(CURVE_FN(_assemble))(const struct assemble_input *in, void *ret_p
     G1_FN(_to_affine)(&proof->a, &a);
     G2_FN(_to_affine)(&proof->b, &b);
     G1_FN(_to_affine)(&proof->c, &c);
+    explicit_bzero(rs, sizeof rs); /* as secret as r and s */
 }
 
 #undef G1

@@ -2,6 +2,8 @@
 
 #include "groth16/verify/assemble.h"
 
+#include <string.h>
+
 #include "groth16/curve/arch.h"
 #include "groth16/curve/bls12_381.h"
 #include "groth16/curve/entries.h"

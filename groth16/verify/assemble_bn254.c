@@ -2,6 +2,8 @@
 
 #include "groth16/verify/assemble.h"
 
+#include <string.h>
+
 #include "groth16/curve/arch.h"
 #include "groth16/curve/bn254.h"
 #include "groth16/curve/entries.h"
