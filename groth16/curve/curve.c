@@ -57,6 +57,16 @@ const struct curve *curve_by_fr_modulus(const uint64_t *modulus)
     return NULL;
 }
 
+bool curve_point_is_infinity(const void *point, size_t bytes)
+{
+    const uint64_t *limbs = point;
+    uint64_t any = 0;
+
+    for (size_t i = 0; i < bytes / sizeof limbs[0]; i++)
+        any |= limbs[i];
+    return any == 0;
+}
+
 const char *curve_point_fault_to_string(enum curve_point_fault fault)
 {
     switch (fault) {

@@ -5,7 +5,7 @@
  * Encodings, used for every pointer below unless it says otherwise:
  *   scalar   4 little-endian 64-bit limbs, value < r, plain (not Montgomery) form: 32 bytes
  *   fr       4 limbs, Montgomery form with R = 2^256
- *   G1 point affine x, y, each fp_limbs little-endian limbs in Montgomery form (R = 2^(64 fp_limbs)),
+ *   G1 point affine x, y, each fp_limbs little-endian limbs in Montgomery form, R = 2^(64 limbs),
  *            infinity all zero: g1_bytes; this is the .zkey encoding
  *   G2 point affine x.c0, x.c1, y.c0, y.c1, same rules: g2_bytes
  * Pointers are 8-byte aligned. */
@@ -65,8 +65,8 @@ struct curve {
     void (*fp_from_plain)(uint64_t *ret_mont, const uint64_t *plain);
 
     /* Sum of scalars[i] points[i], i < count, into one affine point. Both are only read. Work is
-     * spread over the pool; memory for buckets is allocated inside (aborts only if that fails:
-     * returns -ENOMEM). Witness-like scalars (many 0 and 1) never cost more than uniform ones. */
+     * spread over the pool; memory for buckets is allocated inside: 0, or -ENOMEM when that
+     * fails. Witness-like scalars (many 0 and 1) never cost more than uniform ones. */
     int (*msm_g1)(struct pool *pool, const void *points, const uint64_t *scalars, size_t count,
                   void *ret_point);
     int (*msm_g2)(struct pool *pool, const void *points, const uint64_t *scalars, size_t count,
@@ -88,8 +88,8 @@ struct curve {
 
     /* groth16/verify/assemble.h and verify.h give the types and the mathematics. */
     void (*assemble)(const struct assemble_input *input, void *ret_proof);
-    int (*verify)(const struct verify_key *key, const uint64_t *public_scalars,
-                  size_t public_count, const void *proof);
+    int (*verify)(const struct verify_key *key, const uint64_t *public_scalars, size_t public_count,
+                  const void *proof);
     /* ret = scalar * point, affine. */
     void (*g1_mul)(const void *point, const uint64_t *scalar, void *ret_point);
     void (*g2_mul)(const void *point, const uint64_t *scalar, void *ret_point);
@@ -102,7 +102,9 @@ extern const struct curve curve_bls12_381;
 /* NULL when unknown. */
 const struct curve *curve_by_id(uint32_t id);
 const struct curve *curve_by_json_name(const char *name);
+/* Whether a point of `bytes` bytes (g1_bytes, g2_bytes) is the one at infinity: all zero. */
+bool curve_point_is_infinity(const void *point, size_t bytes);
 /* By the scalar field's modulus r (4 limbs), as found in .wtns and .r1cs headers. */
 const struct curve *curve_by_fr_modulus(const uint64_t *modulus);
-/* "bn254 coordinate is not reduced" and so on. */
+/* "a coordinate is not below the field's modulus" and so on. */
 const char *curve_point_fault_to_string(enum curve_point_fault fault);

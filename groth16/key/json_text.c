@@ -324,21 +324,11 @@ static void write_fp(struct json_text *out, const struct curve *curve, const uin
     json_text_string(out, NULL, text);
 }
 
-static bool is_infinity(const void *point, size_t bytes)
-{
-    const uint8_t *p = point;
-
-    for (size_t i = 0; i < bytes; i++)
-        if (p[i] != 0)
-            return false;
-    return true;
-}
-
 void json_text_write_g1(struct json_text *out, const char *key, const struct curve *curve,
                         const void *point)
 {
     const uint64_t *limbs = point;
-    bool infinity = is_infinity(point, curve->g1_bytes);
+    bool infinity = curve_point_is_infinity(point, curve->g1_bytes);
 
     json_text_open(out, key, '[');
     if (infinity) {
@@ -364,7 +354,7 @@ void json_text_write_g2(struct json_text *out, const char *key, const struct cur
                         const void *point)
 {
     const uint64_t *limbs = point;
-    bool infinity = is_infinity(point, curve->g2_bytes);
+    bool infinity = curve_point_is_infinity(point, curve->g2_bytes);
 
     json_text_open(out, key, '[');
     if (infinity) {

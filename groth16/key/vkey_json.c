@@ -19,14 +19,6 @@ enum {
     IC_OFF = DELTA_OFF + CURVE_G2_BYTES_MAX,
 };
 
-static bool is_infinity(const uint8_t *point, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (point[i] != 0)
-            return false;
-    return true;
-}
-
 static int read_point(const struct curve *curve, const json_t *value, const char *where, bool is_g2,
                       bool may_be_infinity, uint8_t *ret, struct reason *reason)
 {
@@ -40,7 +32,7 @@ static int read_point(const struct curve *curve, const json_t *value, const char
     if (fault)
         return reason_set(reason, -EBADMSG, "verification key: %s: %s: the file is damaged", where,
                           curve_point_fault_to_string(fault));
-    if (!may_be_infinity && is_infinity(ret, is_g2 ? curve->g2_bytes : curve->g1_bytes))
+    if (!may_be_infinity && curve_point_is_infinity(ret, is_g2 ? curve->g2_bytes : curve->g1_bytes))
         return reason_set(reason, -EBADMSG,
                           "verification key: %s is the point at infinity: anything would verify "
                           "under such a key",

@@ -234,14 +234,6 @@ static int check_counts(struct zkey *zkey, struct reason *reason)
     return 0;
 }
 
-static bool is_infinity(const uint64_t *point, size_t bytes)
-{
-    for (size_t i = 0; i < bytes / 8; i++)
-        if (point[i] != 0)
-            return false;
-    return true;
-}
-
 static int check_header_points(const struct zkey *zkey, struct reason *reason)
 {
     const struct {
@@ -266,7 +258,7 @@ static int check_header_points(const struct zkey *zkey, struct reason *reason)
                               ": %s: %s: the key file is damaged",
                               zkey->sections[ZKEY_HEADER].off, points[i].name,
                               curve_point_fault_to_string(fault));
-        if (is_infinity(point, points[i].is_g2 ? curve->g2_bytes : curve->g1_bytes))
+        if (curve_point_is_infinity(point, points[i].is_g2 ? curve->g2_bytes : curve->g1_bytes))
             return reason_set(reason, -EBADMSG,
                               "section 2 (header) at byte %" PRIu64
                               ": %s is the point at infinity: the key is degenerate, make the "
