@@ -6,11 +6,7 @@
 
 #include "finalizer/blinding.h"
 #include "groth16/verify/assemble.h"
-
-size_t finalize_sums_bytes(const struct curve *curve)
-{
-    return 4 * curve->g1_bytes + curve->g2_bytes;
-}
+#include "groth16/verify/sums.h"
 
 static int finalize_check_sums(const struct curve *curve, const struct assemble_input *input,
                                struct reason *reason)
@@ -41,11 +37,11 @@ int finalize_assemble(const struct prepared *key, const uint8_t *sums, uint64_t 
     const struct curve *curve = key->curve;
     uint64_t r[4], s[4];
     const struct assemble_input input = {
-        .sum_a = sums,
-        .sum_b1 = sums + curve->g1_bytes,
-        .sum_b2 = sums + 2 * curve->g1_bytes,
-        .sum_l = sums + 2 * curve->g1_bytes + curve->g2_bytes,
-        .sum_h = sums + 3 * curve->g1_bytes + curve->g2_bytes,
+        .sum_a = sums + sums_off(curve, SUMS_A),
+        .sum_b1 = sums + sums_off(curve, SUMS_B1),
+        .sum_b2 = sums + sums_off(curve, SUMS_B2),
+        .sum_l = sums + sums_off(curve, SUMS_L),
+        .sum_h = sums + sums_off(curve, SUMS_H),
         .alpha_g1 = key->alpha_g1,
         .beta_g1 = key->beta_g1,
         .beta_g2 = key->beta_g2,

@@ -7,11 +7,9 @@
 #include "groth16/key/prepared.h"
 #include "groth16/key/reason.h"
 
-/* Bytes of the five sums A, B1 (G1), B2 (G2), L, H (G1). */
-size_t finalize_sums_bytes(const struct curve *curve);
-
-/* Draws the blinding and assembles. The sums are input from another process: a point that is not on
- * the curve is -EBADMSG with the reason. ret_proof: curve->proof_bytes, 8-byte aligned. */
+/* Draws the blinding and assembles. The sums (groth16/verify/sums.h) are input from another
+ * process: a point that is not on the curve is -EBADMSG with the reason. ret_proof:
+ * curve->proof_bytes, 8-byte aligned. */
 int finalize_assemble(const struct prepared *key, const uint8_t *sums, uint64_t *ret_proof,
                       struct reason *reason);
 

@@ -9,6 +9,7 @@
 
 #include "finalizer/finalize.h"
 #include "finalizer/public.h"
+#include "groth16/verify/sums.h"
 #include "runtime/clock.h"
 
 static_assert((int)CURVE_PROOF_BYTES_MAX <= (int)MESSAGE_PAYLOAD_BYTES, "a proof fits an answer");
@@ -96,15 +97,15 @@ static int finalizer_check_grant(const struct finalizer_partition *partition, st
 {
     const struct message *grant = &partition->grant;
     const struct prepared *key = partition->key;
-    const size_t sums_bytes = finalize_sums_bytes(key->curve);
+    const size_t digest_off = sums_bytes(key->curve);
     const size_t digest_bytes = sizeof key->verify_key_digest;
     if (grant->numbers[GRANT_CURVE] != (uint64_t)key->curve->id)
         return reason_set(reason, -EINVAL, "the job is for another curve than its key");
-    if (grant->payload_bytes != sums_bytes + digest_bytes)
+    if (grant->payload_bytes != digest_off + digest_bytes)
         return reason_set(reason, -EINVAL,
                           "the sums and the verifying key's digest have %u bytes, not %zu",
-                          (unsigned)grant->payload_bytes, sums_bytes + digest_bytes);
-    if (memcmp(grant->payload + sums_bytes, key->verify_key_digest, digest_bytes) != 0)
+                          (unsigned)grant->payload_bytes, digest_off + digest_bytes);
+    if (memcmp(grant->payload + digest_off, key->verify_key_digest, digest_bytes) != 0)
         return reason_set(reason, -EINVAL,
                           "the key in memory has another verifying key than the "
                           "circuit was registered with");

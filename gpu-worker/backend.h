@@ -35,8 +35,6 @@ enum {
     BACKEND_KEY_KNOWN_ANSWER = CIRCUITS_MAX,
     BACKEND_KEYS_MAX = CIRCUITS_MAX + 1,
     BACKEND_TEXT_BYTES = 256,
-    /* A, B1, L, H in G1 and B2 in G2. */
-    BACKEND_SUMS_BYTES_MAX = 4 * CURVE_G1_BYTES_MAX + CURVE_G2_BYTES_MAX,
 };
 
 struct backend;
@@ -109,8 +107,7 @@ struct backend_event {
     uint64_t id;               /* partition id, key id or slab index */
     uint64_t begin_ns, end_ns; /* PHASE_*, CLOCK_MONOTONIC */
     uint64_t bytes;            /* PHASE_ENDED of an upload: moved */
-    /* PROVED: A (G1), B1 (G1), B2 (G2), L (G1), H (G1), affine, in the encoding of curve.h;
-     * borrowed until the next call. */
+    /* PROVED: the five sums (groth16/verify/sums.h); borrowed until the next call. */
     const void *sums;
     size_t sums_bytes;
     char text[BACKEND_TEXT_BYTES]; /* *_REFUSED, FAILED, LOST: what, likely cause; "" otherwise */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "gpu-worker/known_answer_constants.h"
+#include "groth16/verify/sums.h"
 
 enum {
     KNOWN_VARIABLES = 24,
@@ -184,18 +185,16 @@ static int known_compare(const struct curve *curve, const struct backend_event *
         (const uint8_t *)(curve->id == CURVE_BN254 ? known_answer_sums_bn254
                                                    : known_answer_sums_bls12_381);
     const uint8_t *sums = proved->sums;
-    size_t off = 0;
-    if (proved->sums_bytes != 4 * curve->g1_bytes + curve->g2_bytes) {
+    if (proved->sums_bytes != sums_bytes(curve)) {
         snprintf(ret_text, BACKEND_TEXT_BYTES, "an answer of %zu bytes", proved->sums_bytes);
         return -EIO;
     }
-    for (unsigned i = 0; i < 5; i++) {
-        const size_t bytes = i == 2 ? curve->g2_bytes : curve->g1_bytes;
-        if (memcmp(sums + off, expected + off, bytes) != 0) {
+    for (enum sums_point i = SUMS_A; i < SUMS_COUNT; i++) {
+        const size_t off = sums_off(curve, i);
+        if (memcmp(sums + off, expected + off, sums_point_bytes(curve, i)) != 0) {
             snprintf(ret_text, BACKEND_TEXT_BYTES, "the sum %s is wrong", names[i]);
             return -EIO;
         }
-        off += bytes;
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "groth16/verify/sums.h"
 #include "runtime/clock.h"
 #include "shm/timing.h"
 
@@ -19,8 +20,7 @@ static const enum phase gpu_phases[BACKEND_PHASE_COUNT] = {
     [BACKEND_PHASE_MSM_H] = PHASE_MSM_H,
 };
 
-static_assert((int)BACKEND_SUMS_BYTES_MAX <= (int)MESSAGE_PAYLOAD_BYTES,
-              "the five sums fit an answer");
+static_assert((int)SUMS_BYTES_MAX <= (int)MESSAGE_PAYLOAD_BYTES, "the five sums fit an answer");
 
 static unsigned gpu_reap(struct gpu_worker *worker);
 static int gpu_take(struct gpu_worker *worker);

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "gpu-worker/cpu/prove.h"
@@ -288,7 +287,6 @@ static int cpu_start(struct backend *backend, const struct backend_partition *pa
 static void cpu_end(struct backend *backend, struct cpu_partition *place, enum backend_fault fault,
                     const char *text)
 {
-    const size_t sums_bytes = prove_sums_bytes(place->prove.key->curve);
     struct backend_event *event;
     if (fault == BACKEND_FAULT_NONE) {
         cpu_event(backend, BACKEND_UPLOADED, place->partition.id);
@@ -299,7 +297,7 @@ static void cpu_end(struct backend *backend, struct cpu_partition *place, enum b
     event->fault = fault;
     if (fault == BACKEND_FAULT_NONE) {
         event->sums = place->prove.sums;
-        event->sums_bytes = sums_bytes;
+        event->sums_bytes = sums_bytes(place->prove.key->curve);
     } else {
         snprintf(event->text, sizeof event->text, "%s", text);
     }

@@ -5,27 +5,6 @@
 
 #include <errno.h>
 
-size_t prove_sums_bytes(const struct curve *curve)
-{
-    return 4 * curve->g1_bytes + curve->g2_bytes;
-}
-
-size_t prove_sum_off(const struct curve *curve, enum backend_phase phase)
-{
-    switch (phase) {
-    case BACKEND_PHASE_MSM_B1:
-        return curve->g1_bytes;
-    case BACKEND_PHASE_MSM_B2:
-        return 2 * curve->g1_bytes;
-    case BACKEND_PHASE_MSM_L:
-        return 2 * curve->g1_bytes + curve->g2_bytes;
-    case BACKEND_PHASE_MSM_H:
-        return 3 * curve->g1_bytes + curve->g2_bytes;
-    default:
-        return 0;
-    }
-}
-
 int prove_run(struct prove *prove, enum backend_phase phase, struct pool *pool)
 {
     const struct prepared *key = prove->key;
@@ -35,7 +14,7 @@ int prove_run(struct prove *prove, enum backend_phase phase, struct pool *pool)
     const size_t variables = key->shape.variable_count;
     const size_t first_private = (size_t)key->shape.public_count + 1;
     const size_t domain = (size_t)1 << key->shape.domain_log2;
-    void *sum = prove->sums + prove_sum_off(curve, phase);
+    uint8_t *sums = prove->sums;
 
     switch (phase) {
     case BACKEND_PHASE_NTT:
@@ -44,15 +23,17 @@ int prove_run(struct prove *prove, enum backend_phase phase, struct pool *pool)
                         prove->scratch, prove->scratch + 4 * domain);
         return 0;
     case BACKEND_PHASE_MSM_A:
-        return curve->msm_g1(pool, key->a, witness, variables, sum);
+        return curve->msm_g1(pool, key->a, witness, variables, sums + sums_off(curve, SUMS_A));
     case BACKEND_PHASE_MSM_B1:
-        return curve->msm_g1(pool, key->b1, witness, variables, sum);
+        return curve->msm_g1(pool, key->b1, witness, variables, sums + sums_off(curve, SUMS_B1));
     case BACKEND_PHASE_MSM_B2:
-        return curve->msm_g2(pool, key->b2, witness, variables, sum);
+        return curve->msm_g2(pool, key->b2, witness, variables, sums + sums_off(curve, SUMS_B2));
     case BACKEND_PHASE_MSM_L:
-        return curve->msm_g1(pool, key->l, witness + 4 * first_private, key->l_count, sum);
+        return curve->msm_g1(pool, key->l, witness + 4 * first_private, key->l_count,
+                             sums + sums_off(curve, SUMS_L));
     case BACKEND_PHASE_MSM_H:
-        return curve->msm_g1(pool, key->h, prove->scratch, key->h_count, sum);
+        return curve->msm_g1(pool, key->h, prove->scratch, key->h_count,
+                             sums + sums_off(curve, SUMS_H));
     case BACKEND_PHASE_UPLOAD:
     case BACKEND_PHASE_COUNT:
         break;

@@ -7,6 +7,7 @@
 
 #include "gpu-worker/backend.h"
 #include "groth16/pool.h"
+#include "groth16/verify/sums.h"
 
 /* Working memory of the quotient: its 2^log2 scalars, then 2 * 2^log2 fr of scratch. */
 static inline size_t prove_scratch_bytes(unsigned domain_log2)
@@ -18,12 +19,8 @@ struct prove {
     const struct prepared *key;
     const uint8_t *slab;
     uint64_t *scratch; /* prove_scratch_bytes() of the key's domain; kept from NTT to MSM_H */
-    uint8_t sums[BACKEND_SUMS_BYTES_MAX];
+    uint8_t sums[SUMS_BYTES_MAX];
 };
-
-/* Bytes of the five sums, and where one phase's sum lies among them. */
-size_t prove_sums_bytes(const struct curve *curve);
-size_t prove_sum_off(const struct curve *curve, enum backend_phase phase);
 
 /* Runs one phase (not UPLOAD) on the pool; blocking. NTT comes before MSM_H, the others in any
  * order. 0 or -ENOMEM. */

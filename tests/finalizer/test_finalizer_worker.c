@@ -14,7 +14,7 @@ struct bench {
     struct rig rig;
     struct rig_key key;
     uint8_t *slab;
-    uint8_t sums[BACKEND_SUMS_BYTES_MAX];
+    uint8_t sums[SUMS_BYTES_MAX];
     int witness_fd, public_fd;
 };
 
@@ -47,12 +47,12 @@ static void close_bench(struct bench *bench)
 static struct message make_grant(struct bench *bench, uint32_t slot)
 {
     const struct prepared *key = &bench->key.prepared;
-    const size_t sums_bytes = finalize_sums_bytes(key->curve);
+    const size_t digest_off = sums_bytes(key->curve);
     struct message grant =
         rig_message(&bench->rig, OPERATION_FINALIZE, slot, 0, (uint64_t)key->curve->id);
-    memcpy(grant.payload, bench->sums, sums_bytes);
-    memcpy(grant.payload + sums_bytes, key->verify_key_digest, sizeof key->verify_key_digest);
-    grant.payload_bytes = (uint16_t)(sums_bytes + sizeof key->verify_key_digest);
+    memcpy(grant.payload, bench->sums, digest_off);
+    memcpy(grant.payload + digest_off, key->verify_key_digest, sizeof key->verify_key_digest);
+    grant.payload_bytes = (uint16_t)(digest_off + sizeof key->verify_key_digest);
     return grant;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "gpu-worker/known_answer.h"
+#include "groth16/verify/sums.h"
 #include "tests/test.h"
 
 enum {
@@ -39,7 +40,7 @@ struct circuit {
 struct partition {
     uint8_t *slab, *copy;
     size_t bytes;
-    uint8_t expected[BACKEND_SUMS_BYTES_MAX];
+    uint8_t expected[SUMS_BYTES_MAX];
     unsigned ends, uploads;
     bool is_cancelled;
     unsigned place; /* of its PROVED among all */

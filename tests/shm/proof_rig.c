@@ -35,7 +35,7 @@ void proof_rig_fill(const struct prepared *key, int witness_fd, uint8_t *slab)
 }
 
 void proof_rig_sums(const struct prepared *key, const uint8_t *slab,
-                    uint8_t ret_sums[BACKEND_SUMS_BYTES_MAX])
+                    uint8_t ret_sums[SUMS_BYTES_MAX])
 {
     struct prove prove = {.key = key, .slab = slab};
     struct pool *pool;
@@ -43,7 +43,7 @@ void proof_rig_sums(const struct prepared *key, const uint8_t *slab,
     prove.scratch = malloc(prove_scratch_bytes(key->shape.domain_log2));
     for (enum backend_phase phase = BACKEND_PHASE_NTT; phase < BACKEND_PHASE_COUNT; phase++)
         proof_must(prove_run(&prove, phase, pool) == 0, "proving");
-    memcpy(ret_sums, prove.sums, BACKEND_SUMS_BYTES_MAX);
+    memcpy(ret_sums, prove.sums, SUMS_BYTES_MAX);
     free(prove.scratch);
     pool_free(pool);
 }
@@ -54,11 +54,11 @@ int proof_rig_verify_sums(const struct prepared *key, const uint8_t *slab, const
     const struct curve *curve = key->curve;
     uint64_t proof[CURVE_PROOF_BYTES_MAX / 8];
     const struct assemble_input input = {
-        .sum_a = sums,
-        .sum_b1 = sums + curve->g1_bytes,
-        .sum_b2 = sums + 2 * curve->g1_bytes,
-        .sum_l = sums + 2 * curve->g1_bytes + curve->g2_bytes,
-        .sum_h = sums + 3 * curve->g1_bytes + curve->g2_bytes,
+        .sum_a = sums + sums_off(curve, SUMS_A),
+        .sum_b1 = sums + sums_off(curve, SUMS_B1),
+        .sum_b2 = sums + sums_off(curve, SUMS_B2),
+        .sum_l = sums + sums_off(curve, SUMS_L),
+        .sum_h = sums + sums_off(curve, SUMS_H),
         .alpha_g1 = key->alpha_g1,
         .beta_g1 = key->beta_g1,
         .beta_g2 = key->beta_g2,
