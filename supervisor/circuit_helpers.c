@@ -265,7 +265,9 @@ static void on_loaded(struct helper *helper, const char *line, int status)
         r = -EBADMSG;
     }
     if (r == 0) {
-        r = share(circuit);
+        r = memory_key_seal(&circuit->memory);
+        if (r == 0)
+            r = share(circuit);
         if (r < 0)
             snprintf(circuit->error, sizeof circuit->error, "its memory cannot be shared: %s",
                      strerror(-r));

@@ -117,6 +117,10 @@ static const char *take_success(struct worker *worker, struct slot *slot,
     jobs_touch_number(&supervisor->jobs, slot->job);
     switch (slot->granted) {
     case OPERATION_SYNTHESIZE:
+        if (slot->slab < 0)
+            return "it wrote no slab";
+        memory_mark_written(&supervisor->memory, (uint32_t)slot->slab,
+                            slot->circuit->facts.slab_bytes);
         return apply(supervisor, slot, SLOT_EVENT_SYNTHESIZED);
     case OPERATION_PROVE:
         if (message->payload_bytes != 4 * curve->g1_bytes + curve->g2_bytes)

@@ -191,12 +191,14 @@ static int grant_synthesize(struct supervisor *supervisor, const struct dispatch
     CHECK(slab >= 0);
     slot->slab = slab;
     struct message grant = message_for(supervisor, slot, OPERATION_SYNTHESIZE, generation);
+    grant.numbers[GRANT_STALE] = memory_stale_bytes(&supervisor->memory, (uint32_t)slab);
     r = push(worker, &grant);
     if (r < 0) {
         memory_release(&supervisor->memory, (uint32_t)slab);
         slot->slab = -1;
         return r;
     }
+    memory_mark_begun(&supervisor->memory, (uint32_t)slab, slot->circuit->facts.slab_bytes);
     memset(slot->phase_us, 0, sizeof slot->phase_us);
     pipeline_grant(supervisor, slot, SLOT_EVENT_GRANT_SYNTHESIZE, worker, OPERATION_SYNTHESIZE,
                    generation);

@@ -156,15 +156,36 @@ void memory_release(struct memory *memory, uint32_t slab)
     slab_ring_release(&ring->ring, slab - ring->first);
 }
 
+uint64_t memory_stale_bytes(const struct memory *memory, uint32_t slab)
+{
+    return memory->stale_bytes[slab];
+}
+
+void memory_mark_begun(struct memory *memory, uint32_t slab, uint64_t bytes)
+{
+    if (memory->stale_bytes[slab] < bytes)
+        memory->stale_bytes[slab] = bytes;
+}
+
+void memory_mark_written(struct memory *memory, uint32_t slab, uint64_t bytes)
+{
+    memory->stale_bytes[slab] = bytes;
+}
+
 int memory_key_create(struct memory *memory, const char *name, size_t bytes, struct slab *ret,
                       struct slab_fault *ret_fault)
 {
-    int r = slab_create(name, bytes, memory->pages, memory->hugepage_bytes, ret, ret_fault);
+    int r = slab_create_key(name, bytes, memory->pages, memory->hugepage_bytes, ret, ret_fault);
     if (r < 0)
         return r;
     memory->key_bytes_total += ret->bytes;
     note_pages(memory, ret);
     return 0;
+}
+
+int memory_key_seal(struct slab *key)
+{
+    return slab_seal_key(key);
 }
 
 void memory_key_destroy(struct memory *memory, struct slab *key)

@@ -22,6 +22,7 @@ struct memory {
     enum slab_pages pages;
     size_t hugepage_bytes;
     struct slab slabs[SLABS_MAX];
+    uint64_t stale_bytes[SLABS_MAX]; /* from its start, what partitions may have written to each */
     uint32_t slab_count;
     struct memory_ring rings[RINGS_MAX];
     uint32_t ring_count;
@@ -42,7 +43,16 @@ uint32_t memory_slabs_free(const struct memory *memory, uint32_t ring);
 int memory_bind(struct memory *memory, uint32_t ring, const struct slot *slot, uint64_t generation);
 void memory_rebind(struct memory *memory, uint32_t slab, uint64_t generation);
 void memory_release(struct memory *memory, uint32_t slab);
+/* How far earlier partitions have written: the next writer zeroes what it does not overwrite. */
+uint64_t memory_stale_bytes(const struct memory *memory, uint32_t slab);
+/* A partition of `bytes` is given the slab; it may die at any time, so the furthest reach counts.
+ */
+void memory_mark_begun(struct memory *memory, uint32_t slab, uint64_t bytes);
+/* It is written and has zeroed what lay behind it. */
+void memory_mark_written(struct memory *memory, uint32_t slab, uint64_t bytes);
 
 int memory_key_create(struct memory *memory, const char *name, size_t bytes, struct slab *ret,
                       struct slab_fault *ret_fault);
+/* Once its loader is gone: nobody can write it any more. */
+int memory_key_seal(struct slab *key);
 void memory_key_destroy(struct memory *memory, struct slab *key);

@@ -142,6 +142,31 @@ TEST(a_death_puts_the_partition_back_where_the_table_says)
     rig_close(&rig);
 }
 
+/* A witness of an earlier, larger partition must not outlive it in the slab. */
+TEST(a_synthesis_is_told_how_far_earlier_partitions_wrote)
+{
+    rig_open(&rig);
+    for (uint32_t i = 0; i < RIG_SLABS; i++)
+        memory_mark_written(&rig.supervisor.memory, i, 1u << 20);
+    uint64_t number = rig_submit(&rig, 1, REQUEST_PRIORITY_NORMAL);
+    struct slot *slot = bring_to(number, SLOT_SYNTHESIZING);
+    const uint32_t slab = (uint32_t)slot->slab;
+    unsigned i = (unsigned)(slot->owner - rig.supervisor.workers.entries);
+    rig_turn(&rig);
+    ASSERT_INT(rig.workers[i].held[0].numbers[GRANT_STALE], 1u << 20);
+    rig_kill(&rig, i); /* perhaps before it wiped: the larger reach stays */
+    ASSERT_INT(memory_stale_bytes(&rig.supervisor.memory, slab), 1u << 20);
+    run_until_idle();
+    slot = NULL;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t s = 0; s < RIG_SLABS; s++) {
+        uint64_t stale = memory_stale_bytes(&rig.supervisor.memory, s);
+        least = stale < least ? stale : least;
+    }
+    ASSERT_INT(least, rig.circuit->facts.slab_bytes);
+    rig_close(&rig);
+}
+
 TEST(an_answer_given_before_death_counts)
 {
     rig_open(&rig);
@@ -550,6 +575,7 @@ TEST(a_full_slot_table_refuses_and_stays_quick)
 TEST_MAIN(CASE(a_job_goes_through_all_stages),
           CASE(finalizing_carries_points_and_the_digest_of_the_verifying_key),
           CASE(a_death_puts_the_partition_back_where_the_table_says),
+          CASE(a_synthesis_is_told_how_far_earlier_partitions_wrote),
           CASE(an_answer_given_before_death_counts),
           CASE(of_several_each_becomes_a_suspect_and_none_is_counted),
           CASE(a_partition_that_kills_its_worker_again_and_again_fails_its_job),
