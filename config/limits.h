@@ -49,9 +49,11 @@ enum {
      * most); real circuits have a few hundred. */
     PUBLIC_INPUTS_MAX = 65536,
 
-    /* Grants a worker may hold at once; its completion ring holds every answer to them. */
+    /* Grants of partitions, and key calls, that a worker may hold at once; its completion ring
+     * holds every answer to them. */
     GRANTS_HELD_MAX = 8,
-    CHANNEL_RING_ENTRIES = 16,
+    KEY_CALLS_HELD_MAX = 4,
+    CHANNEL_RING_ENTRIES = 32,
     /* Five BLS12-381 points are 4 * 96 + 192 = 576 bytes; an error text takes what is there. */
     MESSAGE_PAYLOAD_BYTES = 640,
     TRACE_ENTRIES = 4096,
@@ -62,5 +64,6 @@ enum {
     ATTEMPTS_MAX_DEFAULT = 5,
 };
 
-static_assert(CHANNEL_RING_ENTRIES >= 2 * GRANTS_HELD_MAX,
-              "a grant and its cancel both fit the submission ring");
+static_assert(CHANNEL_RING_ENTRIES >= 2 * GRANTS_HELD_MAX + KEY_CALLS_HELD_MAX + 1,
+              "there: every grant and its cancel, key calls, STOP; back: UPLOADED and PROVED of "
+              "every grant, key calls, READY");

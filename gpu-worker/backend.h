@@ -30,7 +30,7 @@ enum {
     BACKEND_ABI = 1,
     BACKEND_PARTITIONS_MAX = GRANTS_HELD_MAX,
     /* Loads and drops not yet answered. */
-    BACKEND_KEY_CALLS_MAX = 16,
+    BACKEND_KEY_CALLS_MAX = KEY_CALLS_HELD_MAX,
     /* Key ids: those of the supervisor and one for the known-answer proof. */
     BACKEND_KEY_KNOWN_ANSWER = CIRCUITS_MAX,
     BACKEND_KEYS_MAX = CIRCUITS_MAX + 1,
