@@ -84,18 +84,14 @@ static int read_file(const char *path, char **ret_text, size_t *ret_bytes,
         r = parse_fault(fault, -EBADMSG, "%s: not a regular file", path);
         goto fail;
     }
-    if (status.st_size > PARSE_FILE_BYTES_MAX) {
-        r = parse_fault(fault, -EBADMSG, "%s: larger than %d bytes; is this a configuration file?",
-                        path, PARSE_FILE_BYTES_MAX);
-        goto fail;
-    }
-    text = malloc(PARSE_FILE_BYTES_MAX);
+    text = malloc(PARSE_FILE_BYTES_MAX + 1);
     if (!text) {
         r = parse_fault(fault, -ENOMEM, "%s: out of memory", path);
         goto fail;
     }
-    while (bytes < PARSE_FILE_BYTES_MAX) {
-        ssize_t count = read(fd, text + bytes, PARSE_FILE_BYTES_MAX - bytes);
+    /* Read, not asked of stat: a file may grow meanwhile, and one cut short must not pass. */
+    while (bytes <= PARSE_FILE_BYTES_MAX) {
+        ssize_t count = read(fd, text + bytes, PARSE_FILE_BYTES_MAX + 1 - bytes);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0) {
@@ -105,6 +101,11 @@ static int read_file(const char *path, char **ret_text, size_t *ret_bytes,
         if (count == 0)
             break;
         bytes += (size_t)count;
+    }
+    if (bytes > PARSE_FILE_BYTES_MAX) {
+        r = parse_fault(fault, -EBADMSG, "%s: larger than %d bytes; is this a configuration file?",
+                        path, PARSE_FILE_BYTES_MAX);
+        goto fail;
     }
     close(fd);
     *ret_text = text;

@@ -347,6 +347,23 @@ TEST(files_that_are_not_there_or_not_regular_are_refused)
     ASSERT_INT(system(path), 0);
 }
 
+/* What stat says of a file's size is not believed: of this one it says 0. */
+TEST(a_file_of_more_bytes_than_allowed_is_refused_and_not_cut_short)
+{
+    static const char path[] = "/proc/kallsyms";
+    struct config config;
+    char *text = malloc(PARSE_FILE_BYTES_MAX + 1);
+    FILE *file = fopen(path, "r");
+    const size_t bytes = file ? fread(text, 1, PARSE_FILE_BYTES_MAX + 1, file) : 0;
+    if (file)
+        fclose(file);
+    free(text);
+    if (bytes <= PARSE_FILE_BYTES_MAX) /* a kernel or container that hides it */
+        return;
+    ASSERT_INT(config_load(path, &config, &fault), -EBADMSG);
+    ASSERT(strstr(fault.text, "larger than"));
+}
+
 TEST(help_and_default_of_every_option_fit_the_generated_texts)
 {
     for (unsigned i = 0; i < option_count; i++) {
@@ -371,4 +388,5 @@ TEST_MAIN(CASE(defaults_are_the_documented_ones), CASE(every_kind_of_value_is_re
           CASE(effective_values_show_their_origin_and_load_again),
           CASE(drop_ins_override_in_the_order_of_their_names),
           CASE(files_that_are_not_there_or_not_regular_are_refused),
+          CASE(a_file_of_more_bytes_than_allowed_is_refused_and_not_cut_short),
           CASE(help_and_default_of_every_option_fit_the_generated_texts))
