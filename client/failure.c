@@ -1,3 +1,5 @@
+/* Upstream: every file of the library; downstream: the caller, and through cuzkctl a terminal:
+ * hence printable ASCII only. */
 #include "client/failure.h"
 
 #include <stdarg.h>

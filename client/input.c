@@ -1,3 +1,5 @@
+/* Upstream: submit.c, calls.c, `cuzkctl verify`; downstream: the descriptors that go to the daemon.
+ */
 #include "client/input.h"
 
 #include <errno.h>

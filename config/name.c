@@ -1,3 +1,4 @@
+/* Upstream: configuration, requests, libcuzk; downstream: file names in the state folder. */
 #include "config/name.h"
 
 #include "config/limits.h"

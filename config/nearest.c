@@ -1,3 +1,4 @@
+/* Edit distance, letters of either case alike. Upstream: the refusals of parser and requests. */
 #include "config/nearest.h"
 
 #include <ctype.h>

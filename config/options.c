@@ -1,3 +1,4 @@
+/* The table itself; look-ups below it. Downstream: parse.c, print.c, make_text.c. */
 #include "config/options.h"
 
 #include <stdio.h>

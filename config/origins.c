@@ -1,3 +1,4 @@
+/* Growing lists, searched from one end to the other: a configuration has dozens of values. */
 #include "config/origins.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Upstream: the configuration (daemon) and libcuzk (clients), which must agree. */
 #include "config/socket_path.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Parsing and printing; what is printed reads as the same value. */
 #include "config/units.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* proof.json as snarkjs writes it, byte for byte. Written by the client library from the bytes the
- * finalizer delivers; read by `cuzkctl verify`. A proof in memory is A (G1) | B (G2) | C (G1) in
- * the encoding of groth16/curve/curve.h, curve->proof_bytes long. */
+/* proof.json as snarkjs writes it, byte for byte. Read by `cuzkctl verify`; written by tests
+ * only, for libcuzk makes its files from the decimal numbers that the daemon sends. A proof in
+ * memory is A (G1) | B (G2) | C (G1) in the encoding of groth16/curve/curve.h, curve->proof_bytes
+ * long. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* public.json as snarkjs writes it: an array of decimal strings. Written by the client library,
- * read by `cuzkctl verify`. Scalars in memory are plain, 4 limbs. */
+/* public.json as snarkjs writes it: an array of decimal strings. Read by `cuzkctl verify`;
+ * written by tests only (see proof_json.h). Scalars in memory are plain, 4 limbs. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* verification_key.json of snarkjs. Read by `cuzkctl verify` and when a circuit is registered with
- * one; written by the key maker and by `cuzkctl`. */
+/* verification_key.json of snarkjs: read by `cuzkctl verify`, written by `cuzk-bench make-key`; and
+ * the digest by which prepared key, supervisor and finalizer name a verifying key. */
 #pragma once
 
 #include <stddef.h>

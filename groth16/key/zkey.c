@@ -1,5 +1,5 @@
-/* Reads and checks a snarkjs proving key. Below: container, curve; above: prepared_write and
- * `cuzkctl check`. The order is: header, sizes, header points (zkey_open), then the long sections
+/* Reads and checks a snarkjs proving key. Below: container, curve; above: prepared_write. The
+ * order is: header, sizes, header points (zkey_open), then the long sections
  * as streams. */
 #include "groth16/key/zkey.h"
 

@@ -1,5 +1,5 @@
 /* A Groth16 proving key as snarkjs writes it (.zkey): header, section ranges and every check.
- * Used when a circuit is registered (prepared_write reads through it) and by `cuzkctl check`. All
+ * Used by `cuzk-synth --prepare` when a circuit is registered: prepared_write reads through it. All
  * reading is pread on the caller's descriptor; no size or count in the file is trusted and none
  * decides an allocation before it agrees with the bytes that are there. */
 #pragma once
