@@ -172,13 +172,13 @@ TEST(public_inputs_come_from_the_file_and_nothing_else)
     /* Shorter than it was. */
     ASSERT_INT(ftruncate(fd, 100), 0);
     grant = make_grant(&bench, 2);
-    check_fails(&bench, &grant, fd, BLAME_INPUT, "");
+    check_fails(&bench, &grant, fd, BLAME_INPUT, "ends at byte 100");
     close(fd);
     /* No file at all. */
     int fds[2];
     ASSERT_INT(pipe(fds), 0);
     grant = make_grant(&bench, 3);
-    check_fails(&bench, &grant, fds[0], BLAME_INPUT, "");
+    check_fails(&bench, &grant, fds[0], BLAME_INPUT, "not a regular file");
     close(fds[0]);
     close(fds[1]);
     close_bench(&bench);
