@@ -147,3 +147,10 @@ int helper_fail(const char *text)
         log_error("%s", text);
     return WORKER_EXIT_START;
 }
+
+int helper_fail_reason(const char *what, int error, const struct reason *reason)
+{
+    char text[sizeof reason->text + 64];
+    snprintf(text, sizeof text, "%s: %s", what, reason->text[0] ? reason->text : strerror(-error));
+    return helper_fail(text);
+}

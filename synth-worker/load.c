@@ -2,20 +2,11 @@
 #include "synth-worker/load.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "groth16/key/prepared.h"
 #include "synth-worker/helper.h"
-
-static int load_fail(const char *what, int error, const struct reason *reason)
-{
-    char text[sizeof reason->text + 64];
-    snprintf(text, sizeof text, "%s: %s", what, reason->text[0] ? reason->text : strerror(-error));
-    return helper_fail(text);
-}
 
 static int load_run(struct helper *helper)
 {
@@ -25,11 +16,11 @@ static int load_run(struct helper *helper)
     if (!helper->has_digest)
         return helper_fail("the helper process was started without the key's digest");
     if (fstat(HELPER_FD_INPUT, &file) < 0 || fstat(HELPER_FD_OUTPUT, &shared) < 0)
-        return load_fail("examining the descriptors", -errno, &reason);
+        return helper_fail_reason("examining the descriptors", -errno, &reason);
     const size_t bytes = (size_t)shared.st_size;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_FD_OUTPUT, 0);
     if (memory == MAP_FAILED)
-        return load_fail("mapping the key's memory", -errno, &reason);
+        return helper_fail_reason("mapping the key's memory", -errno, &reason);
     int error = prepared_load(HELPER_FD_INPUT, memory, bytes, helper->digest, helper->pool,
                               &helper->progress, &reason);
     if (error == 0)
@@ -37,7 +28,7 @@ static int load_run(struct helper *helper)
     /* Before the result is told: the supervisor then seals the memory against writing. */
     munmap(memory, bytes);
     if (error < 0)
-        return load_fail("loading the prepared key", error, &reason);
+        return helper_fail_reason("loading the prepared key", error, &reason);
     return helper_succeed(&prepared, (uint64_t)file.st_size);
 }
 

@@ -2,7 +2,6 @@
 #include "synth-worker/prepare.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,14 +10,6 @@
 #include "groth16/key/r1cs.h"
 #include "groth16/key/zkey.h"
 #include "synth-worker/helper.h"
-
-/* Says which file a reason is about. */
-static int prepare_fail(const char *what, int error, const struct reason *reason)
-{
-    char text[sizeof reason->text + 64];
-    snprintf(text, sizeof text, "%s: %s", what, reason->text[0] ? reason->text : strerror(-error));
-    return helper_fail(text);
-}
 
 static int prepare_run(struct helper *helper)
 {
@@ -31,25 +22,25 @@ static int prepare_run(struct helper *helper)
 
     int error = zkey_open(HELPER_FD_INPUT, &zkey, &reason);
     if (error < 0)
-        return prepare_fail("the proving key (.zkey)", error, &reason);
+        return helper_fail_reason("the proving key (.zkey)", error, &reason);
     if (helper->has_r1cs) {
         error = r1cs_open(HELPER_FD_R1CS, &r1cs, &reason);
         if (error < 0)
-            return prepare_fail("the constraints (.r1cs)", error, &reason);
+            return helper_fail_reason("the constraints (.r1cs)", error, &reason);
     }
     error = prepared_write(&zkey, helper->has_r1cs ? &r1cs : NULL, HELPER_FD_OUTPUT, helper->pool,
                            &helper->progress, digest, &reason);
     if (error < 0)
-        return prepare_fail("preparing the key", error, &reason);
+        return helper_fail_reason("preparing the key", error, &reason);
     if (fsync(HELPER_FD_OUTPUT) < 0 && errno != EINVAL) /* EINVAL: a memfd, nothing to sync */
-        return prepare_fail("writing the prepared key", -errno, &reason);
+        return helper_fail_reason("writing the prepared key", -errno, &reason);
     error = prepared_read_header(HELPER_FD_OUTPUT, &prepared, &reason);
     if (error == 0 && fstat(HELPER_FD_OUTPUT, &status) < 0)
         error = -errno;
     if (error == 0 && memcmp(digest, prepared.digest, sizeof digest) != 0)
         error = -EIO;
     if (error < 0)
-        return prepare_fail("reading the prepared key back", error, &reason);
+        return helper_fail_reason("reading the prepared key back", error, &reason);
     return helper_succeed(&prepared, (uint64_t)status.st_size);
 }
 
