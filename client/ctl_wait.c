@@ -129,14 +129,14 @@ static int write_text(struct ctl *ctl, const char *option, char *text)
 int ctl_write_results(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, json_t **ret_result)
 {
     struct cuzk_error error;
-    char *text;
+    char *text = NULL, *proof = NULL, *public = NULL;
     int r = CTL_OK;
 
     /* All is fetched before anything is written. */
-    char *proof = NULL, *public = NULL;
     if (cuzk_result(cuzk, job, &text, &error) != CUZK_OK ||
         (ctl_value(ctl, "proof") && cuzk_proof(cuzk, job, &proof, &error) != CUZK_OK) ||
         (ctl_value(ctl, "public") && cuzk_public(cuzk, job, &public, &error) != CUZK_OK)) {
+        cuzk_free(text);
         cuzk_free(proof);
         return ctl_fail(ctl, &error);
     }
