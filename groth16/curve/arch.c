@@ -4,14 +4,25 @@
 
 #include <cpuid.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { LEAF7_EBX_BMI2 = 1u << 8, LEAF7_EBX_ADX = 1u << 19 };
+
+bool arch_is_forced(const char *level)
+{
+    const char *forced = getenv("CUZK_CPU");
+
+    return forced && strcmp(forced, level) == 0;
+}
 
 static bool ask_processor(void)
 {
     const unsigned needed = LEAF7_EBX_BMI2 | LEAF7_EBX_ADX;
     unsigned eax, ebx, ecx, edx;
 
+    if (arch_is_forced("portable"))
+        return false;
     return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & needed) == needed;
 }
 

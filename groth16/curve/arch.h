@@ -12,5 +12,8 @@
 #define ARCH_JOIN(name, arch)  ARCH_JOIN2(name, arch)
 #define ARCH_NAME(name)        ARCH_JOIN(name, ARCH)
 
-/* The processor has BMI2 and ADX. Any thread. */
+/* CUZK_CPU in the environment, for tests and measurements: "portable" takes the baseline code, "adx"
+ * at most the code for BMI2 and ADX, not the AVX-512 code of groth16/field/ifma.h. */
+bool arch_is_forced(const char *level);
+/* The processor has BMI2 and ADX, and they are not switched off. Any thread. */
 bool arch_has_adx(void);

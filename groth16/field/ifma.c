@@ -3,14 +3,12 @@
 #include "groth16/field/ifma.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "groth16/curve/arch.h"
 
 static bool ask(void)
 {
-    const char *forced = getenv("CUZK_CPU");
-
-    if (forced && strcmp(forced, "generic") == 0)
+    if (arch_is_forced("portable") || arch_is_forced("adx"))
         return false;
     /* These also ask whether the kernel keeps the registers (XCR0). */
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
