@@ -86,6 +86,13 @@ int ctl_open(struct ctl *ctl, bool is_admin, struct cuzk **ret_cuzk);
 /* Parses what libcuzk gave and frees the text. NULL after a message. */
 json_t *ctl_json(struct ctl *ctl, char *text);
 
+/* Shows what libcuzk gave and frees it: as it is with --json, else by `print`. An exit code. */
+int ctl_show_text(struct ctl *ctl, char *text, void (*print)(const json_t *value));
+/* The same with what a question to the daemon gives. */
+int ctl_show(struct ctl *ctl,
+             int (*ask)(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error),
+             void (*print)(const json_t *value));
+
 /* A table of text: widths fit what is in it, numbers flush right. */
 struct ctl_table;
 struct ctl_table *ctl_table_new(const char *const *headings, unsigned column_count);

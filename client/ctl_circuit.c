@@ -4,8 +4,9 @@
 #include "client/ctl.h"
 #include "config/units.h"
 
-static void print_circuits(const json_t *circuits)
+static void print_circuits(const json_t *reply)
 {
+    const json_t *circuits = json_object_get(reply, "circuits");
     static const char *const headings[] = {"CIRCUIT", "STATE",   "CURVE", "CONSTRAINTS", "PUBLIC",
                                            "DOMAIN",  "SLAB >=", "KEY",   "WHY"};
     struct ctl_table *table = ctl_table_new(headings, 9);
@@ -34,25 +35,18 @@ static void print_circuits(const json_t *circuits)
 
 int ctl_circuit_list(struct ctl *ctl)
 {
-    struct cuzk_error error;
-    struct cuzk *cuzk;
-    char *text;
-    int r = ctl_open(ctl, false, &cuzk);
+    return ctl_show(ctl, cuzk_circuit_list, print_circuits);
+}
 
-    if (r != CTL_OK)
-        return r;
-    r = cuzk_circuit_list(cuzk, &text, &error);
-    cuzk_close(cuzk);
-    if (r != CUZK_OK)
-        return ctl_fail(ctl, &error);
-    json_t *value = ctl_json(ctl, text);
-    if (!value)
-        return CTL_FAILED;
-    if (ctl->is_json)
-        return ctl_print_json(ctl, value);
-    print_circuits(json_object_get(value, "circuits"));
-    json_decref(value);
-    return CTL_OK;
+static void print_added(const json_t *circuit)
+{
+    const char *name = json_string_value(json_object_get(circuit, "name"));
+    const char *curve = json_string_value(json_object_get(circuit, "curve"));
+
+    printf("circuit %s is ready: %s, %lld constraints, %lld public inputs\n", name ? name : "?",
+           curve ? curve : "?",
+           (long long)json_integer_value(json_object_get(circuit, "constraints")),
+           (long long)json_integer_value(json_object_get(circuit, "public")));
 }
 
 int ctl_circuit_add(struct ctl *ctl)
@@ -69,20 +63,7 @@ int ctl_circuit_add(struct ctl *ctl)
         fprintf(stderr, "checking and preparing the key ...\n");
     r = cuzk_circuit_add(cuzk, name, ctl_value(ctl, "zkey"), ctl_value(ctl, "r1cs"), &text, &error);
     cuzk_close(cuzk);
-    if (r != CUZK_OK)
-        return ctl_fail(ctl, &error);
-    json_t *value = ctl_json(ctl, text);
-    if (!value)
-        return CTL_FAILED;
-    if (ctl->is_json)
-        return ctl_print_json(ctl, value);
-    const char *curve = json_string_value(json_object_get(value, "curve"));
-    printf("circuit %s is ready: %s, %lld constraints, %lld public inputs\n", name,
-           curve ? curve : "?",
-           (long long)json_integer_value(json_object_get(value, "constraints")),
-           (long long)json_integer_value(json_object_get(value, "public")));
-    json_decref(value);
-    return CTL_OK;
+    return r == CUZK_OK ? ctl_show_text(ctl, text, print_added) : ctl_fail(ctl, &error);
 }
 
 int ctl_circuit_remove(struct ctl *ctl)

@@ -91,8 +91,9 @@ int ctl_cancel(struct ctl *ctl)
     return CTL_OK;
 }
 
-static void print_jobs(const json_t *jobs)
+static void print_jobs(const json_t *reply)
 {
+    const json_t *jobs = json_object_get(reply, "jobs");
     static const char *const headings[] = {"JOB",    "STATE", "CIRCUIT", "PRIORITY",
                                            "PROVED", "AGE s", "TOOK s",  "WHY"};
     struct ctl_table *table = ctl_table_new(headings, 8);
@@ -140,14 +141,5 @@ int ctl_jobs(struct ctl *ctl)
     enum cuzk_job_state filter = (enum cuzk_job_state)state;
     r = cuzk_jobs(cuzk, (uint32_t)limit, state_text ? &filter : NULL, &text, &error);
     cuzk_close(cuzk);
-    if (r != CUZK_OK)
-        return ctl_fail(ctl, &error);
-    json_t *value = ctl_json(ctl, text);
-    if (!value)
-        return CTL_FAILED;
-    if (ctl->is_json)
-        return ctl_print_json(ctl, value);
-    print_jobs(json_object_get(value, "jobs"));
-    json_decref(value);
-    return CTL_OK;
+    return r == CUZK_OK ? ctl_show_text(ctl, text, print_jobs) : ctl_fail(ctl, &error);
 }

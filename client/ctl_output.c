@@ -98,6 +98,35 @@ json_t *ctl_json(struct ctl *ctl, char *text)
     return value;
 }
 
+int ctl_show_text(struct ctl *ctl, char *text, void (*print)(const json_t *value))
+{
+    json_t *value = ctl_json(ctl, text);
+
+    if (!value)
+        return CTL_FAILED;
+    if (ctl->is_json)
+        return ctl_print_json(ctl, value);
+    print(value);
+    json_decref(value);
+    return CTL_OK;
+}
+
+int ctl_show(struct ctl *ctl,
+             int (*ask)(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error),
+             void (*print)(const json_t *value))
+{
+    struct cuzk_error error;
+    struct cuzk *cuzk;
+    char *text;
+    int r = ctl_open(ctl, false, &cuzk);
+
+    if (r != CTL_OK)
+        return r;
+    r = ask(cuzk, &text, &error);
+    cuzk_close(cuzk);
+    return r == CUZK_OK ? ctl_show_text(ctl, text, print) : ctl_fail(ctl, &error);
+}
+
 enum {
     TABLE_COLUMNS_MAX = 16,
 };

@@ -115,34 +115,9 @@ static void print_status(const json_t *status)
     print_workers(json_object_get(status, "workers"));
 }
 
-static int show(struct ctl *ctl,
-                int (*ask)(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error),
-                void (*print)(const json_t *value))
-{
-    struct cuzk_error error;
-    struct cuzk *cuzk;
-    char *text;
-    int r = ctl_open(ctl, false, &cuzk);
-
-    if (r != CTL_OK)
-        return r;
-    r = ask(cuzk, &text, &error);
-    cuzk_close(cuzk);
-    if (r != CUZK_OK)
-        return ctl_fail(ctl, &error);
-    json_t *value = ctl_json(ctl, text);
-    if (!value)
-        return CTL_FAILED;
-    if (ctl->is_json)
-        return ctl_print_json(ctl, value);
-    print(value);
-    json_decref(value);
-    return CTL_OK;
-}
-
 int ctl_status(struct ctl *ctl)
 {
-    return show(ctl, cuzk_status, print_status);
+    return ctl_show(ctl, cuzk_status, print_status);
 }
 
 static void print_workers_reply(const json_t *reply)
@@ -152,5 +127,5 @@ static void print_workers_reply(const json_t *reply)
 
 int ctl_workers(struct ctl *ctl)
 {
-    return show(ctl, cuzk_workers, print_workers_reply);
+    return ctl_show(ctl, cuzk_workers, print_workers_reply);
 }
