@@ -14,8 +14,9 @@
 
 enum {
     RECEIVE_BYTES = 64 << 10,
-    /* Congested: the peer has to read replies before more requests are taken. */
-    CONGESTED_BYTES = STREAM_OUTPUT_BYTES_MAX / 2,
+    /* Congested: the peer has to read replies before more requests are taken. Small, since it is
+     * what every connection may cost: the longest reply comes on top once. */
+    CONGESTED_BYTES = 64 << 10,
     /* More than the kernel sends at once (253), so that truncation means a lack of descriptors. */
     CONTROL_DESCRIPTORS = 256,
 };
@@ -74,10 +75,15 @@ void stream_destroy(struct stream *stream)
     *stream = (struct stream){.fd = -1};
 }
 
+bool stream_is_congested(const struct stream *stream)
+{
+    return stream->output_bytes >= CONGESTED_BYTES;
+}
+
 uint32_t stream_events(const struct stream *stream)
 {
     uint32_t events = stream->output_first ? POLLOUT : 0;
-    if (stream->output_bytes < CONGESTED_BYTES)
+    if (!stream_is_congested(stream))
         events |= POLLIN;
     return events;
 }

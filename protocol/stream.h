@@ -32,8 +32,10 @@ int stream_init(struct stream *stream, int fd);
  * or one destroyed before. */
 void stream_destroy(struct stream *stream);
 
-/* What to poll for: POLLOUT while output is queued; POLLIN unless so much output is queued that the
- * peer has to read first. */
+/* So much output is queued that the peer has to read before more of its requests are served. */
+bool stream_is_congested(const struct stream *stream);
+
+/* What to poll for: POLLOUT while output is queued; POLLIN unless it is congested. */
 uint32_t stream_events(const struct stream *stream);
 
 /* One recvmsg. Returns the bytes received, 0 at end of stream, -EAGAIN, or an error after which the

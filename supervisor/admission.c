@@ -96,7 +96,7 @@ static int check_room(const struct supervisor *supervisor, const struct circuit 
                       struct admission_refusal *refusal)
 {
     uint32_t count = submit->input_count;
-    uint64_t inputs_open_max = supervisor->descriptors_max > ADMISSION_DESCRIPTORS_RESERVED
+    uint64_t inputs_open_max = supervisor->descriptors_max / 2 > ADMISSION_DESCRIPTORS_RESERVED
                                    ? supervisor->descriptors_max - ADMISSION_DESCRIPTORS_RESERVED
                                    : supervisor->descriptors_max / 2;
     uint64_t result_bytes =

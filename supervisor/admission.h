@@ -12,7 +12,7 @@ struct supervisor;
 
 enum {
     /* Descriptors that the daemon keeps free of witnesses: workers, helpers, clients. */
-    ADMISSION_DESCRIPTORS_RESERVED = 2048,
+    ADMISSION_DESCRIPTORS_RESERVED = 4096,
     ADMISSION_INLINE_MIB_MAX = 256,
     ADMISSION_RESULT_MIB_MAX = 1024,
     ADMISSION_WITNESS_GIB_MAX = 64, /* larger than any field's domain: a mistake */

@@ -16,6 +16,7 @@
 
 static void on_connect(struct loop_watch *watch, uint32_t events);
 static void on_client(struct loop_watch *watch, uint32_t events);
+static bool may_take_frames(const struct control_client *client);
 static void take_frames(struct control_client *client);
 
 int control_open(struct supervisor *supervisor)
@@ -111,35 +112,52 @@ static int client_create(struct control_listener *listener, int fd)
     return 0;
 }
 
-static void on_connect(struct loop_watch *watch, uint32_t events)
+/* Connections take a part of the descriptors only, or nothing else could be opened. */
+static uint32_t connections_max(const struct control_listener *listener)
 {
-    struct control_listener *listener =
-        (struct control_listener *)((char *)watch - offsetof(struct control_listener, watch));
+    uint32_t max = listener->supervisor->descriptors_max / CONTROL_DESCRIPTORS_A_CLIENT;
+    max = max < CLIENTS_MAX ? max : CLIENTS_MAX;
+    uint32_t reserved = max / 4 < CONTROL_ADMIN_CLIENTS_RESERVED ? max / 4
+                                                                 : CONTROL_ADMIN_CLIENTS_RESERVED;
+    return listener->is_admin ? max : max - reserved;
+}
+
+/* False when no more connections wait, or none can be taken. */
+static bool take_connection(struct control_listener *listener)
+{
     struct supervisor *supervisor = listener->supervisor;
     struct control *control = &supervisor->control;
-    uint32_t clients_max =
-        listener->is_admin ? CLIENTS_MAX : CLIENTS_MAX - CONTROL_ADMIN_CLIENTS_RESERVED;
-    (void)events;
-    supervisor_take_time(supervisor);
-    int fd = listener_accept(watch->fd);
+    int fd = listener_accept(listener->watch.fd);
     if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM) {
         /* The connection stays in the backlog; polling on would spin. */
         log_warn("cannot take a connection: %s; trying again in a second", strerror(-fd));
-        loop_modify(supervisor->loop, watch, 0);
+        loop_modify(supervisor->loop, &listener->watch, 0);
         listener->is_paused = true;
         control->resume_ns = supervisor->now_ns + 1000000000u;
-        return;
+        return false;
     }
     if (fd < 0)
-        return;
-    if (control->client_count >= clients_max) {
+        return false;
+    if (control->client_count >= connections_max(listener)) {
         log_debug("a connection is refused: %u are open", control->client_count);
         close(fd);
-        return;
+        return true;
     }
     int r = client_create(listener, fd);
     if (r < 0)
         log_warn("cannot serve a connection: %s", strerror(-r));
+    return true;
+}
+
+static void on_connect(struct loop_watch *watch, uint32_t events)
+{
+    struct control_listener *listener =
+        (struct control_listener *)((char *)watch - offsetof(struct control_listener, watch));
+    (void)events;
+    supervisor_take_time(listener->supervisor);
+    /* Several a turn: a turn is long when many clients talk, and the backlog is short. */
+    for (int i = 0; i < CONTROL_CONNECTIONS_A_TURN && take_connection(listener); i++)
+        continue;
 }
 
 static void client_close(struct control_client *client, const char *why)
@@ -152,6 +170,8 @@ static void client_close(struct control_client *client, const char *why)
 static void watch_again(struct control_client *client)
 {
     uint32_t events = client->is_closing ? 0 : stream_events(&client->stream);
+    if (client->has_backlog)
+        events &= ~(uint32_t)POLLIN; /* what came first is taken first: bounds the input */
     if (events != client->watch.events &&
         loop_modify(client->supervisor->loop, &client->watch, events) < 0)
         client_close(client, "it cannot be watched");
@@ -179,6 +199,44 @@ static void send_reply(struct control_client *client, uint32_t message_id, struc
     watch_again(client);
 }
 
+static void close_all(const int *descriptors, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        close(descriptors[i]);
+}
+
+/* Descriptors of a request that cannot be served are closed, so that the next request's are not
+ * taken for them. */
+static void drop_descriptors(struct control_client *client, uint32_t count)
+{
+    int descriptors[STREAM_DESCRIPTORS_MAX];
+    if (count > client->stream.descriptor_count)
+        count = client->stream.descriptor_count;
+    if (count > 0 && stream_take(&client->stream, descriptors, count) == 0)
+        close_all(descriptors, count);
+}
+
+/* A client can send descriptors and keep back the request that they belong to. Beyond the bound
+ * the connection that holds most of them ends. */
+static void bound_descriptors(struct supervisor *supervisor)
+{
+    struct control_client *most = NULL;
+    uint32_t sum = 0, max = supervisor->descriptors_max / 8;
+    max = max < CONTROL_DESCRIPTORS_MAX ? max : CONTROL_DESCRIPTORS_MAX;
+    for (struct control_client *client = supervisor->control.clients; client;
+         client = client->next) {
+        if (client->is_closing)
+            continue;
+        sum += client->stream.descriptor_count;
+        if (!most || client->stream.descriptor_count > most->stream.descriptor_count)
+            most = client;
+    }
+    if (sum <= max)
+        return;
+    client_close(most, "it holds descriptors without a request, and too many are open");
+    drop_descriptors(most, STREAM_DESCRIPTORS_MAX); /* now: the turn may bring more */
+}
+
 static void on_client(struct loop_watch *watch, uint32_t events)
 {
     struct control_client *client =
@@ -199,6 +257,8 @@ static void on_client(struct loop_watch *watch, uint32_t events)
         else if (r < 0 && r != -EAGAIN)
             client_close(client, strerror(-r));
         take_frames(client);
+        if (client->stream.descriptor_count > 0)
+            bound_descriptors(client->supervisor);
     }
     watch_again(client);
 }
@@ -209,23 +269,6 @@ static void refuse(struct control_client *client, uint32_t message_id, enum repl
     struct reply reply = {0};
     reply_error(&reply, message_id, code, text, 0);
     send_reply(client, message_id, &reply);
-}
-
-static void close_all(const int *descriptors, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        close(descriptors[i]);
-}
-
-/* Descriptors of a request that cannot be served are closed, so that the next request's are not
- * taken for them. */
-static void drop_descriptors(struct control_client *client, uint32_t count)
-{
-    int descriptors[STREAM_DESCRIPTORS_MAX];
-    if (count > client->stream.descriptor_count)
-        count = client->stream.descriptor_count;
-    if (count > 0 && stream_take(&client->stream, descriptors, count) == 0)
-        close_all(descriptors, count);
 }
 
 static void keep_for_later(struct control_client *client, const struct request *request)
@@ -304,12 +347,18 @@ static void take_frame(struct control_client *client, const uint8_t *bytes, size
     }
 }
 
+/* Requests that are not answered yet wait until the client has read the answers it has. */
+static bool may_take_frames(const struct control_client *client)
+{
+    return !client->is_closing && !stream_is_congested(&client->stream);
+}
+
 static void take_frames(struct control_client *client)
 {
     const uint8_t *bytes;
     size_t count;
     client->has_backlog = false;
-    for (int i = 0; i < CONTROL_FRAMES_A_TURN && !client->is_closing; i++) {
+    for (int i = 0; i < CONTROL_FRAMES_A_TURN && may_take_frames(client); i++) {
         int r = stream_frame(&client->stream, &bytes, &count);
         if (r == 0)
             return;
@@ -368,8 +417,10 @@ void control_tick(struct supervisor *supervisor)
     control->jobs_changed = false;
     for (struct control_client **link = &control->clients; *link;) {
         struct control_client *client = *link;
-        if (client->has_backlog)
+        if (client->has_backlog && may_take_frames(client)) {
             take_frames(client);
+            watch_again(client);
+        }
         if (client->wait_count > 0)
             answer_waits(client);
         if (now_ns >= client_deadline(client))
@@ -395,7 +446,7 @@ uint64_t control_deadline(const struct supervisor *supervisor)
             deadline_ns = control->resume_ns;
     }
     for (const struct control_client *client = control->clients; client; client = client->next) {
-        if (client->has_backlog || client->is_closing)
+        if (client->is_closing || (client->has_backlog && may_take_frames(client)))
             return 0;
         uint64_t end_ns = client_deadline(client);
         for (uint32_t i = 0; i < client->wait_count; i++) {
