@@ -85,6 +85,8 @@ static void order_count(void *context, size_t index)
 
         if (!limbs_is_zero(scalar, 4) && !is_infinity(job->points + i * bytes, bytes))
             code = element_code(job->order, scalar);
+        if (code / 2 == 0)
+            code = 0; /* r itself, which a checked witness cannot hold */
         job->code[i] = code;
         counts[code / 2]++;
     }
@@ -255,6 +257,7 @@ static void extract_range(void *context, size_t begin, size_t end)
     const struct digits_order *order = job->order;
     const struct digits_windows *windows = job->windows;
     uint64_t mask = ((uint64_t)1 << windows->bits) - 1;
+    const uint64_t digit_max = digits_bucket_count(windows->bits);
     struct window_bits at[DIGITS_WINDOWS_MAX];
     unsigned live = group->count;
 
@@ -277,7 +280,12 @@ static void extract_range(void *context, size_t begin, size_t end)
             const uint64_t *limb = value + at[v].limb;
             uint64_t low = limb[0] >> at[v].shift, high = limb[1] << 1 << (63 - at[v].shift);
 
-            group->digit[v][i] = (uint16_t)((low | high) & mask);
+            uint64_t digit = (low | high) & mask;
+
+            /* Only scalars that are not < r reach beyond; the sum is then wrong, memory is not. */
+            if (group->first + v == windows->top && digit > digit_max)
+                digit = digit_max;
+            group->digit[v][i] = (uint16_t)digit;
         }
     }
 }

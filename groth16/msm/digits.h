@@ -5,7 +5,11 @@
  * are ordered by bit length, longest first: window v concerns a prefix of that order, and a
  * 32-bit scalar costs nothing in the windows above bit 32. Digits are signed: with
  * K = sum of 2^(c - 1) 2^(c v) over all windows but the top one, the c bits of s + K at c v are
- * the digit plus 2^(c - 1) (the top one plain), each independent of the others. */
+ * the digit plus 2^(c - 1) (the top one plain), each independent of the others.
+ *
+ * Scalars lie in a slab that another process wrote and may still write: any value, and one that
+ * changes between two reads, may spoil the sum but nothing else. Each scalar's length and digits
+ * are therefore read once and kept. */
 #pragma once
 
 #include <stdbool.h>

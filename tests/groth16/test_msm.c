@@ -278,6 +278,38 @@ TEST(large_mixes_agree)
     check(40000, POINTS_FEW, SCALARS_ONE);
 }
 
+/* A slab's writer may be broken into after the witness was checked. */
+TEST(scalars_that_are_not_reduced_spoil_no_memory)
+{
+    static const size_t counts[] = {1, 57, 1000, 9000};
+
+    set_up();
+    for (size_t g = 0; g < 4; g++) {
+        const struct group *group = &groups[g];
+
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            for (int kind = 0; kind < 4; kind++) {
+                struct input input;
+                uint8_t sum[CURVE_G2_BYTES_MAX];
+
+                input_make(&input, group, counts[c], POINTS_RANDOM, SCALARS_ONE);
+                for (size_t i = 0; i < 4 * input.count; i++) {
+                    uint64_t of_r = group->curve->fr_modulus[i % 4];
+                    uint64_t value[] = {of_r,
+                                        of_r + (i % 4 == 3 ? 1ull << 62 : test_random(&seed) % 9),
+                                        UINT64_MAX, test_random(&seed)};
+                    input.scalars[i] = value[kind];
+                }
+                ASSERT_INT(group->msm(pool, input.points, input.scalars, input.count, sum), 0);
+                ASSERT_INT(g % 2 == 0 ? group->curve->g1_check(sum, false)
+                                      : group->curve->g2_check(sum, false),
+                           CURVE_POINT_OK);
+                input_free(&input);
+            }
+        }
+    }
+}
+
 TEST(thread_count_does_not_matter)
 {
     struct pool *kept;
@@ -301,4 +333,4 @@ TEST(thread_count_does_not_matter)
 
 TEST_MAIN(CASE(small_counts_of_every_kind_agree_with_naive_sums),
           CASE(a_thousand_of_every_kind_agree), CASE(random_sizes_agree), CASE(large_mixes_agree),
-          CASE(thread_count_does_not_matter))
+          CASE(scalars_that_are_not_reduced_spoil_no_memory), CASE(thread_count_does_not_matter))
