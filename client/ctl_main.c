@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "client/ctl.h"
+#include "runtime/files.h"
 
 static const struct ctl_option no_options[] = {{0}};
 
@@ -87,6 +88,7 @@ int main(int argc, char **argv)
 {
     struct ctl ctl = {0};
 
+    files_open_standard();
     /* A reader that has gone (head, less) ends the output, not the program with a signal. */
     signal(SIGPIPE, SIG_IGN);
     int r = ctl_parse(&ctl, verbs, argc, argv);

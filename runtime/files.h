@@ -6,6 +6,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Opens /dev/null as each of descriptors 0, 1 and 2 that is closed, first thing in a program: the
+ * next files opened would get these numbers, and what is meant for stderr would be written there.
+ */
+int files_open_standard(void);
+
 /* The whole file, NUL-terminated for convenience, in memory the caller frees. -EFBIG when it holds
  * more than bytes_max, -EINVAL when it is not a regular file. */
 int files_read(const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes);

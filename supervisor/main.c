@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/units.h"
+#include "runtime/files.h"
 #include "runtime/log.h"
 #include "supervisor/supervisor.h"
 
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
     bool is_check = false;
     struct config config;
     int option;
+    files_open_standard();
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
         case 'c':
