@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/files.h"
 #include "shm/hugepages.h"
 #include "shm/segment.h"
 
@@ -98,6 +100,22 @@ static int touch_all(int fd, size_t bytes, size_t page_bytes, const char **ret_c
     return error;
 }
 
+/* Touching more than there is would press everything else out before it fails. False only when the
+ * kernel says so. */
+static bool is_available(size_t bytes, size_t *ret_available)
+{
+    static const char name[] = "MemAvailable:";
+    char *text;
+    size_t count;
+
+    if (files_read("/proc/meminfo", 65536, &text, &count) < 0)
+        return true;
+    const char *found = strstr(text, name);
+    *ret_available = found ? strtoull(found + sizeof name - 1, NULL, 10) << 10 : SIZE_MAX;
+    free(text);
+    return bytes <= *ret_available;
+}
+
 static int create_on(const char *name, size_t bytes, size_t page_bytes, bool is_hugepage,
                      bool is_key, struct slab *ret, const char **ret_cause)
 {
@@ -133,6 +151,7 @@ static int create(const char *name, size_t bytes, enum slab_pages pages, size_t 
                   bool is_key, struct slab *ret, struct slab_fault *ret_fault)
 {
     const char *cause;
+    size_t available;
     int error;
 
     ret_fault->text[0] = '\0';
@@ -149,6 +168,13 @@ static int create(const char *name, size_t bytes, enum slab_pages pages, size_t 
         hugepages_explain(cause, bytes, hugepage_bytes, ret_fault);
         if (pages == SLAB_PAGES_REQUIRE)
             return error;
+    }
+    if (!is_available(bytes, &available)) {
+        snprintf(ret_fault->text, sizeof ret_fault->text,
+                 "%zu MiB of ordinary pages are wanted and the machine has %zu MiB available; free "
+                 "memory, or use fewer or smaller slabs",
+                 bytes >> 20, available >> 20);
+        return -ENOMEM;
     }
     error = create_on(name, bytes, ORDINARY_PAGE_BYTES, false, is_key, ret, &cause);
     if (error < 0)

@@ -322,6 +322,15 @@ TEST(a_shortage_means_ordinary_pages_under_prefer_and_says_so)
     slab_destroy(&slab);
 }
 
+TEST(more_ordinary_pages_than_there_are_is_refused_before_any_is_touched)
+{
+    struct slab slab = {.fd = -7};
+    size_t bytes = (size_t)1 << 46; /* touching it would take hours */
+    ASSERT_INT(slab_create("test", bytes, SLAB_PAGES_OFF, 0, &slab, &fault), -ENOMEM);
+    ASSERT(strstr(fault.text, "available"));
+    ASSERT_INT(slab.fd, -7);
+}
+
 /* What the pool shows as free and unreserved is what counts: another process has taken pages that
  * it never reserved. */
 TEST(pages_that_others_took_are_missing)
@@ -439,6 +448,7 @@ TEST_MAIN(CASE(ordinary_pages_are_allocated_sealed_and_private),
           CASE(a_sealed_key_can_be_read_and_never_be_written), CASE(hugepages_hold_a_slab),
           CASE(a_shortage_is_an_error_under_require_and_names_the_remedy),
           CASE(a_shortage_means_ordinary_pages_under_prefer_and_says_so),
+          CASE(more_ordinary_pages_than_there_are_is_refused_before_any_is_touched),
           CASE(pages_that_others_took_are_missing),
           CASE(a_cgroup_limit_kills_a_toucher_and_nobody_else),
           CASE(pages_of_an_unknown_size_are_explained))
