@@ -271,7 +271,7 @@ static void make_jobs(const struct answers_caller *caller, const struct request 
 void answers_circuit(const struct circuit *circuit, uint32_t message_id, struct reply *reply)
 {
     if (circuit->state == CIRCUIT_FAILED) {
-        reply_error(reply, message_id, REPLY_BAD_INPUT, circuit->error, 0);
+        reply_error(reply, message_id, circuit->error_code, circuit->error, 0);
         return;
     }
     reply_begin(reply, message_id);

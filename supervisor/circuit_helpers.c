@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -58,7 +59,8 @@ static int start_helper(struct circuit *circuit, char *const *argv, const struct
                         &circuit->helper);
 }
 
-/* What a dead helper has found out: 0 with *ret, or the reason in the circuit's error. */
+/* What a dead helper has found out: 0 with *ret, or the reason in the circuit's error; -EBADMSG:
+ * the file that it read is at fault, -EIO: the host. */
 static int read_result(struct circuit *circuit, const char *line, int status, struct facts *ret)
 {
     char how[64];
@@ -68,18 +70,22 @@ static int read_result(struct circuit *circuit, const char *line, int status, st
         r = facts_from_result(line, ret, circuit->error, sizeof circuit->error);
     bool has_ended_well = WIFEXITED(status) && WEXITSTATUS(status) == (r == 0 ? 0 : 1);
     if (!has_ended_well) {
-        r = -EBADMSG;
+        bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+        r = is_killed ? -EIO : -EBADMSG;
         snprintf(circuit->error, sizeof circuit->error,
-                 "the process that read the key ended early (%s); the file is likely damaged, or "
-                 "memory is short",
-                 child_status_to_string(status, how, sizeof how));
+                 "the process that read the key ended early (%s); %s",
+                 child_status_to_string(status, how, sizeof how),
+                 is_killed ? "memory is likely short, or it made no progress: try again when there "
+                             "is more"
+                           : "the file is likely damaged");
     }
     return r;
 }
 
-static void prepare_failed(struct circuit *circuit)
+static void prepare_failed(struct circuit *circuit, enum reply_code code)
 {
     circuit->state = CIRCUIT_FAILED;
+    circuit->error_code = code;
     log_warn("circuit %s cannot be prepared: %s", circuit->name, circuit->error);
     control_circuit_settled(circuit->supervisor, circuit);
 }
@@ -122,7 +128,7 @@ void circuit_prepare_start(struct circuit *circuit)
     circuit_store_key_abort(&circuits->store, circuit->key);
     snprintf(circuit->error, sizeof circuit->error, "cannot begin to prepare the key in %s: %s",
              circuits->store.keys, strerror(-r));
-    prepare_failed(circuit);
+    prepare_failed(circuit, REPLY_FAILED);
 }
 
 void circuit_settle_prepared(struct circuit *circuit)
@@ -157,9 +163,21 @@ static int keep(struct circuit *circuit)
     if (r == 0)
         r = circuit_store_save(store, &record);
     if (r < 0)
-        snprintf(circuit->error, sizeof circuit->error, "cannot keep the prepared circuit: %s",
+        snprintf(circuit->error, sizeof circuit->error,
+                 "cannot keep the prepared circuit in %s and %s: %s", store->records, store->keys,
                  strerror(-r));
     return r;
+}
+
+/* Nothing of a failed preparation stays on disk, also when only the record could not be written. */
+static void drop_key(struct circuit *circuit)
+{
+    struct circuits *circuits = &circuit->supervisor->circuits;
+    const struct facts facts = circuit->facts;
+    circuit_store_key_abort(&circuits->store, circuit->key);
+    circuit->facts = (struct facts){0};
+    if (facts.key_digest[0] && !circuits_use_digest(circuits, facts.key_digest))
+        circuit_store_key_remove(&circuits->store, facts.key_digest);
 }
 
 static void on_prepared(struct helper *helper, const char *line, int status)
@@ -168,17 +186,18 @@ static void on_prepared(struct helper *helper, const char *line, int status)
     struct circuits *circuits = &circuit->supervisor->circuits;
     supervisor_take_time(circuit->supervisor);
     int r = read_result(circuit, line, status, &circuit->facts);
+    bool is_file = r == -EBADMSG;
     helper_free(helper);
     circuit->helper = NULL;
     circuits->prepares_running--;
     if (r == 0) {
         circuit_settle_prepared(circuit);
-        r = circuit->state == CIRCUIT_FAILED ? -E2BIG : keep(circuit);
+        is_file = circuit->state == CIRCUIT_FAILED; /* too large for any slab */
+        r = is_file ? -E2BIG : keep(circuit);
     }
     if (r < 0) {
-        circuit_store_key_abort(&circuits->store, circuit->key);
-        circuit->facts = (struct facts){0};
-        prepare_failed(circuit);
+        drop_key(circuit);
+        prepare_failed(circuit, is_file ? REPLY_BAD_INPUT : REPLY_FAILED);
         return;
     }
     log_info("circuit %s is prepared: %s, %u constraints, %u variables, %u public, domain 2^%u",
@@ -259,6 +278,11 @@ static void on_loaded(struct helper *helper, const char *line, int status)
     int r = read_result(circuit, line, status, &facts);
     helper_free(helper);
     circuit->helper = NULL;
+    if (r == -EBADMSG) {
+        size_t used = strlen(circuit->error);
+        snprintf(circuit->error + used, sizeof circuit->error - used,
+                 "; remove the circuit and add it again");
+    }
     if (r == 0 && strcmp(facts.key_digest, circuit->facts.key_digest) != 0) {
         snprintf(circuit->error, sizeof circuit->error,
                  "another key was loaded than was asked for");

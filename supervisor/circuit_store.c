@@ -215,7 +215,8 @@ int circuit_store_key_open(const struct circuit_store *store, const char *digest
 {
     char path[PATH_BYTES_MAX];
     key_path(store, digest, path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    /* Non-blocking: opening a FIFO must not wait for its writer. The loader refuses it. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd < 0 ? -errno : fd;
 }
 

@@ -156,7 +156,7 @@ int circuits_add(struct supervisor *supervisor, const char *name, int zkey_fd, i
     return 0;
 }
 
-static bool digest_is_used(const struct circuits *circuits, const char *digest)
+bool circuits_use_digest(const struct circuits *circuits, const char *digest)
 {
     for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {
         const struct circuit *circuit = circuits->entries[key];
@@ -180,7 +180,7 @@ int circuits_remove(struct supervisor *supervisor, struct circuit *circuit)
     memcpy(digest, circuit->facts.key_digest, sizeof digest);
     deliveries_drop_key(supervisor, circuit->key);
     entry_free(circuits, circuit);
-    if (digest[0] && !digest_is_used(circuits, digest))
+    if (digest[0] && !circuits_use_digest(circuits, digest))
         circuit_store_key_remove(&circuits->store, digest);
     return 0;
 }

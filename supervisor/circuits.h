@@ -44,8 +44,9 @@ struct circuit {
     struct slab memory;  /* of the key; fd -1 unless LOADING or later */
     int shared_fd;       /* the same, read-only: what workers get */
     struct helper *helper;
-    int zkey_fd, r1cs_fd; /* -1 unless PREPARING */
-    char error[1024];     /* of the last attempt to prepare or load it; "" */
+    int zkey_fd, r1cs_fd;       /* -1 unless PREPARING */
+    char error[1024];           /* of the last attempt to prepare or load it; "" */
+    enum reply_code error_code; /* of a failed preparation: BAD_INPUT or FAILED */
 };
 
 struct circuits {
@@ -72,6 +73,8 @@ const char *circuit_state_to_string(enum circuit_state state); /* as clients see
  * Logs what failed. */
 int circuits_init(struct supervisor *supervisor);
 void circuits_destroy(struct circuits *circuits);
+/* Some circuit's prepared key has that digest. */
+bool circuits_use_digest(const struct circuits *circuits, const char *digest);
 struct circuit *circuits_find(const struct circuits *circuits, const char *name);
 
 /* A new entry of a name that is not taken; NULL when no index or memory is left. */

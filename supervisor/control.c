@@ -117,8 +117,8 @@ static uint32_t connections_max(const struct control_listener *listener)
 {
     uint32_t max = listener->supervisor->descriptors_max / CONTROL_DESCRIPTORS_A_CLIENT;
     max = max < CLIENTS_MAX ? max : CLIENTS_MAX;
-    uint32_t reserved = max / 4 < CONTROL_ADMIN_CLIENTS_RESERVED ? max / 4
-                                                                 : CONTROL_ADMIN_CLIENTS_RESERVED;
+    uint32_t reserved =
+        max / 4 < CONTROL_ADMIN_CLIENTS_RESERVED ? max / 4 : CONTROL_ADMIN_CLIENTS_RESERVED;
     return listener->is_admin ? max : max - reserved;
 }
 

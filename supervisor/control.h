@@ -20,7 +20,7 @@ enum {
     CONTROL_ADMIN_CLIENTS_RESERVED = 16, /* of CLIENTS_MAX: an operator always gets in */
     CONTROL_IDLE_S_MAX = 600,            /* nothing asked, nothing awaited */
     CONTROL_STUCK_S_MAX = 30,            /* half a frame, or replies that are not read */
-    CONTROL_FRAMES_A_TURN = 8, /* times CLIENTS_MAX: what an urgent request waits for */
+    CONTROL_FRAMES_A_TURN = 8,           /* times CLIENTS_MAX: what an urgent request waits for */
     CONTROL_CONNECTIONS_A_TURN = 32,
     CONTROL_DESCRIPTORS_A_CLIENT = 4, /* at least so many of the limit for each connection */
     CONTROL_DESCRIPTORS_MAX = 1024,   /* received and not yet claimed by a request, of all */

@@ -105,6 +105,8 @@ int facts_from_result(const char *line, struct facts *ret, char *ret_error, size
     } else {
         const char *text = json_string_value(json_object_get(object, "error"));
         copy_printable(text ? text : "the helper process gave no reason", ret_error, error_bytes);
+        if (json_is_true(json_object_get(object, "host")))
+            r = -EIO;
     }
     json_decref(object);
     return r;

@@ -24,8 +24,9 @@ struct facts {
     char key_digest[FACTS_DIGEST_TEXT_BYTES], vk_digest[FACTS_DIGEST_TEXT_BYTES];
 };
 
-/* One line. 0 with the facts; -EBADMSG with a sentence: the helper's own error, or what is wrong
- * with its document. */
+/* One line. 0 with the facts, or a sentence: -EBADMSG when the file that the helper read is at
+ * fault or its document is wrong, -EIO when the helper says that the host is (no space, no memory).
+ */
 int facts_from_result(const char *line, struct facts *ret, char *ret_error, size_t error_bytes);
 /* The object form of both. -EBADMSG names the field that is missing or out of range. */
 int facts_from_json(const json_t *object, struct facts *ret, char *ret_error, size_t error_bytes);

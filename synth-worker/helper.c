@@ -140,17 +140,24 @@ int helper_succeed(const struct prepared *key, uint64_t file_bytes)
     return error < 0 ? WORKER_EXIT_START : WORKER_EXIT_STOPPED;
 }
 
-int helper_fail(const char *text)
+static int helper_fail_by(const char *text, bool is_host)
 {
-    const int error = helper_write(json_pack("{s:b, s:s}", "ok", 0, "error", text));
+    const int error =
+        helper_write(json_pack("{s:b, s:b, s:s}", "ok", 0, "host", (int)is_host, "error", text));
     if (error < 0)
         log_error("%s", text);
     return WORKER_EXIT_START;
+}
+
+int helper_fail(const char *text)
+{
+    return helper_fail_by(text, true);
 }
 
 int helper_fail_reason(const char *what, int error, const struct reason *reason)
 {
     char text[sizeof reason->text + 64];
     snprintf(text, sizeof text, "%s: %s", what, reason->text[0] ? reason->text : strerror(-error));
-    return helper_fail(text);
+    const bool is_file = error == -EBADMSG || error == -EINVAL || error == -EISDIR;
+    return helper_fail_by(text, !is_file);
 }

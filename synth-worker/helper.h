@@ -36,7 +36,8 @@ void helper_close(struct helper *helper);
 
 /* The result; returns the exit status. file_bytes: of the prepared key. */
 int helper_succeed(const struct prepared *key, uint64_t file_bytes);
+/* The host or our own caller is at fault. */
 int helper_fail(const char *text);
-/* The same with what it was about ("the proving key (.zkey)"), then the reason or, without one, the
- * error. */
+/* What it was about ("the proving key (.zkey)"), then the reason or, without one, the error, which
+ * tells as well whether the file is at fault or the host (no space, no memory). */
 int helper_fail_reason(const char *what, int error, const struct reason *reason);

@@ -1,6 +1,8 @@
 /* The result document of a helper that has read a client's file. */
 #include "supervisor/facts.h"
 
+#include <errno.h>
+
 #include "groth16/key/slab_layout.h"
 #include "tests/test.h"
 
@@ -79,6 +81,17 @@ TEST(the_helpers_own_reason_is_passed_on_in_print)
     ASSERT_STR(error, "section 4 ? ends early");
 }
 
+TEST(a_helper_says_whether_the_file_or_the_host_is_at_fault)
+{
+    char error[256];
+    struct facts facts;
+    ASSERT_INT(parse("{\"ok\":false,\"host\":false,\"error\":\"no points\"}", &facts, error),
+               -EBADMSG);
+    ASSERT_INT(parse("{\"ok\":false,\"host\":true,\"error\":\"no space\"}", &facts, error), -EIO);
+    ASSERT_STR(error, "no space");
+}
+
 TEST_MAIN(CASE(a_good_document_is_taken_and_survives_the_state_folder),
           CASE(every_field_is_checked), CASE(what_is_no_document_is_refused),
-          CASE(the_helpers_own_reason_is_passed_on_in_print))
+          CASE(the_helpers_own_reason_is_passed_on_in_print),
+          CASE(a_helper_says_whether_the_file_or_the_host_is_at_fault))
