@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "groth16/verify/sums.h"
 #include "runtime/log.h"
 #include "supervisor/deliveries.h"
 #include "supervisor/outlet.h"
@@ -123,7 +124,7 @@ static const char *take_success(struct worker *worker, struct slot *slot,
                             slot->circuit->facts.slab_bytes);
         return apply(supervisor, slot, SLOT_EVENT_SYNTHESIZED);
     case OPERATION_PROVE:
-        if (message->payload_bytes != 4 * curve->g1_bytes + curve->g2_bytes)
+        if (message->payload_bytes != sums_bytes(curve))
             return "its points have the wrong size";
         slot->points_bytes = message->payload_bytes;
         memcpy(slot->points, message->payload, message->payload_bytes);

@@ -70,7 +70,7 @@ static int send_slabs(struct worker *worker)
 /* 0; -EBUSY when enough calls are open: their answers bring us back here. */
 static int push_key_call(struct worker *worker, const struct message *grant)
 {
-    if (worker->key_calls >= WORKER_KEY_CALLS_MAX)
+    if (worker->key_calls >= KEY_CALLS_HELD_MAX)
         return -EBUSY;
     int r = workers_push(worker, grant);
     if (r == 0)
@@ -91,7 +91,7 @@ static int send_key(struct worker *worker, uint32_t key)
         .generation = generation,
         .bytes = circuit->memory.bytes,
     };
-    if (worker->kind == WORKER_GPU && worker->key_calls >= WORKER_KEY_CALLS_MAX)
+    if (worker->kind == WORKER_GPU && worker->key_calls >= KEY_CALLS_HELD_MAX)
         return -EBUSY;
     int r = send_descriptor(worker, &tag, circuit->shared_fd);
     if (r < 0)
@@ -107,7 +107,7 @@ static int send_key(struct worker *worker, uint32_t key)
     };
     r = push_key_call(worker, &grant);
     if (r < 0)
-        return r; /* the descriptor goes again with the next try and replaces this one */
+        return r; /* the ring has room for all its calls: only a corrupt one, whose worker ends */
     worker->key_generations[key] = generation;
     set_key(worker, key, WORKER_KEY_ASKED);
     return 0;

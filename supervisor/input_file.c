@@ -37,6 +37,10 @@ int input_file_check(int fd, uint64_t bytes_max, uint64_t *ret_bytes, char *ret_
         snprintf(ret_error, error_bytes, "it is not open for reading");
         return -EINVAL;
     }
+    if (flags & O_DIRECT) {
+        snprintf(ret_error, error_bytes, "it is open with O_DIRECT; open it without");
+        return -EINVAL;
+    }
     if (status.st_size == 0) {
         snprintf(ret_error, error_bytes, "it is empty");
         return -EINVAL;

@@ -41,8 +41,6 @@ enum {
     /* From here on the service calls a worker broken (it goes on trying). */
     WORKER_START_FAILURES_MAX = 3,
     WORKER_DELIVERY_RETRY_MS = 2,
-    /* LOAD_KEY and DROP_KEY not answered yet: what is left of the rings belongs to partitions. */
-    WORKER_KEY_CALLS_MAX = 4,
 };
 
 struct worker {

@@ -286,6 +286,8 @@ def descriptors_of(daemon, kind, witness, count=1):
                 opened.append(os.open(witness, os.O_RDONLY))
             elif kind == "o_path":
                 opened.append(os.open(witness, os.O_PATH))
+            elif kind == "direct":
+                opened.append(os.open(witness, os.O_RDONLY | os.O_DIRECT))
             elif kind == "write_only":
                 copy = daemon.folder / "write-only"
                 copy.write_bytes(witness.read_bytes())
@@ -409,7 +411,7 @@ def main():
         one("slow_sender_is_served", slow_sender_is_served, daemon)
         one("stalled_readers_hurt_nobody", stalled_readers_hurt_nobody, daemon)
         one("too_many_connections", too_many_connections, daemon)
-        for kind in ("o_path", "write_only", "fifo", "socket", "directory", "device", "eventfd",
+        for kind in ("o_path", "direct", "write_only", "fifo", "socket", "directory", "device", "eventfd",
                      "the_daemons_own_socket"):
             one(f"refuses_{kind}_descriptor", refuses_descriptor, daemon, circuit, kind)
         one("accepts_memfd", accepts_memfd, daemon, circuit)
