@@ -109,8 +109,14 @@ int ctl_prove(struct ctl *ctl)
     r = submit(ctl, cuzk, priority, &job);
     if (r == CTL_OK)
         r = ctl_wait_job(ctl, cuzk, job, timeout_ms, true, &state);
-    if (r == CTL_OK)
+    if (r == CTL_OK) {
         r = ctl_write_results(ctl, cuzk, job, &result);
+        if (r != CTL_OK)
+            fprintf(stderr,
+                    "cuzkctl: job %llu is done and its result kept: cuzkctl result %llu "
+                    "--proof FILE --public FILE\n",
+                    (unsigned long long)job, (unsigned long long)job);
+    }
     cuzk_close(cuzk);
     if (r != CTL_OK)
         return r;

@@ -3,6 +3,7 @@
 answer blames the host and not the input, says what to do, and all is well once the host is."""
 
 import os
+import re
 import subprocess
 import time
 
@@ -158,6 +159,18 @@ def ctl_with_closed_output(daemon, circuit):
     expect(checked.code == 0, str(checked))
 
 
+def unwritten_result_can_be_fetched(daemon, circuit):
+    """The disk of the output is full: the work is not lost, and the way to it is told."""
+    proof, public = daemon.folder / "late.proof", daemon.folder / "late.public"
+    result = daemon.ctl("prove", "--circuit", "c", "--witness", circuit.witnesses[0], "--proof",
+                        "/dev/full", "--public", public)
+    told = re.search(r"cuzkctl result (\d+) --proof", result.err)
+    expect(result.code == 1 and told, str(result))
+    daemon.ctl_ok("result", told[1], "--proof", proof, "--public", public)
+    expect_equal(run(CUZKCTL, "verify", "--vkey", circuit.vkey, "--proof", proof, "--public",
+                     public).code, 0, "verify")
+
+
 def too_large_slabs_are_refused_at_once():
     daemon = Daemon({"Ring": {"SlabSize": "1T", "Slabs": 1}}, start=False)
     try:
@@ -181,6 +194,7 @@ def main():
         suite.case("killed_helper_blames_the_host", killed_helper_blames_the_host, daemon,
                    Circuit("merkle20", "bn128"))
         suite.case("ctl_with_closed_output", ctl_with_closed_output, daemon, small)
+        suite.case("unwritten_result_can_be_fetched", unwritten_result_can_be_fetched, daemon, small)
         suite.case("daemon_stops_and_leaves_nothing", daemon.stop)
     for closed in ("<&- >&- 2>&-", ">&- 2>&-", "2>&-"):
         suite.case(f"closed_standard_descriptors {closed}", closed_standard_descriptors, small,
