@@ -139,7 +139,12 @@ static bool take_connection(struct control_listener *listener)
     if (fd < 0)
         return false;
     if (control->client_count >= connections_max(listener)) {
-        log_debug("a connection is refused: %u are open", control->client_count);
+        if (supervisor->now_ns >= control->refusal_told_ns) {
+            log_warn("connections are refused: %u are open, the most that may be; idle ones end "
+                     "after %d s",
+                     control->client_count, CONTROL_IDLE_S_MAX);
+            control->refusal_told_ns = supervisor->now_ns + UINT64_C(10000000000);
+        }
         close(fd);
         return true;
     }

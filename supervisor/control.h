@@ -62,8 +62,9 @@ struct control {
     struct control_listener listeners[2]; /* submit, admin */
     struct control_client *clients;
     uint32_t client_count;
-    bool jobs_changed;  /* some job's version rose since the last tick */
-    uint64_t resume_ns; /* of a paused listener */
+    bool jobs_changed;        /* some job's version rose since the last tick */
+    uint64_t resume_ns;       /* of a paused listener */
+    uint64_t refusal_told_ns; /* not again before */
 };
 
 int control_open(struct supervisor *supervisor);

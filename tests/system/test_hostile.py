@@ -140,7 +140,9 @@ def connections_leave_descriptors(daemon, circuit):
     for connection in connections:
         if connection:
             connection.close()
+    time.sleep(1)
     daemon.prove(circuit.label, [circuit.witnesses[0]], timeout=20)
+    expect("connections are refused" in daemon.log(), "the log does not tell of refusals")
     expect("Too many open files" not in daemon.log(), lambda: daemon.log()[-1500:])
 
 
