@@ -70,7 +70,7 @@ TEST(tells_of_death_through_the_pidfd_with_the_exit_code)
 TEST(reap_does_not_block_and_kill_works_through_the_pidfd)
 {
     char *argv[4], text[64];
-    struct child_spec spec = shell("sleep 100", argv);
+    struct child_spec spec = shell("exec sleep 100", argv);
     struct child child;
     int status;
 
@@ -212,7 +212,7 @@ TEST(dies_with_its_parent)
     pid_t middle = fork();
     if (middle == 0) {
         char *argv[4];
-        /* `read` waits inside the shell: a `sleep` would be a process of its own. */
+        /* `read` waits inside the shell: a plain `sleep` would be a process of its own. */
         struct child_spec spec = shell("echo up >&3; read line <&4", argv);
         struct child_fd map[] = {{.fd = fds[1], .number = 3}, {.fd = hold[0], .number = 4}};
         struct child child;
@@ -240,7 +240,7 @@ TEST(dies_with_its_parent)
 TEST(destroy_kills_what_still_runs)
 {
     char *argv[4];
-    struct child_spec spec = shell("sleep 1000", argv);
+    struct child_spec spec = shell("exec sleep 1000", argv);
     struct child child;
 
     ASSERT_INT(child_spawn(&spec, &child), 0);
