@@ -184,12 +184,14 @@ TEST(transforms_beyond_the_table_are_the_definition_and_invert)
 
 /* ---- quotient ---- */
 
-/* value * 2^256 mod r. */
-static struct scalar to_mont(const struct curve *c, struct scalar value)
+/* 2^256 mod r: a value times this is its Montgomery form. */
+static struct scalar radix_of(const struct curve *c)
 {
+    struct scalar radix = {{1}};
+
     for (int i = 0; i < 256; i++)
-        value = add(c, value, value);
-    return value;
+        radix = add(c, radix, radix);
+    return radix;
 }
 
 /* Coefficients of the polynomial with these values on the domain, by the definition. */
@@ -213,12 +215,12 @@ static void check_quotient(const struct curve *c, unsigned log2, size_t samples)
     struct scalar *ab = malloc(32 * count), *mont_a = malloc(32 * count);
     struct scalar *mont_b = malloc(32 * count), *got = malloc(32 * count);
     struct scalar *scratch = malloc(64 * count), *kept = malloc(32 * count);
-    struct scalar root = root_of(c, log2 + 1);
+    struct scalar root = root_of(c, log2 + 1), radix = radix_of(c);
 
     for (size_t i = 0; i < count; i++) {
         ab[i] = mul(c, a[i], b[i]);
-        mont_a[i] = to_mont(c, a[i]);
-        mont_b[i] = to_mont(c, b[i]);
+        mont_a[i] = mul(c, a[i], radix);
+        mont_b[i] = mul(c, b[i], radix);
     }
     memcpy(kept, mont_a, 32 * count);
     c->quotient(pool, mont_a->l, mont_b->l, log2, got->l, scratch->l);
