@@ -74,7 +74,8 @@ int hugepages_read(size_t page_bytes, struct hugepages *ret)
     if (read_figure(page_bytes, "nr_hugepages", &pool.total) < 0 ||
         read_figure(page_bytes, "free_hugepages", &pool.free) < 0 ||
         read_figure(page_bytes, "resv_hugepages", &pool.reserved) < 0 ||
-        read_figure(page_bytes, "surplus_hugepages", &pool.surplus) < 0)
+        read_figure(page_bytes, "surplus_hugepages", &pool.surplus) < 0 ||
+        read_figure(page_bytes, "nr_overcommit_hugepages", &pool.overcommit) < 0)
         return -ENOENT;
     read_cgroup_limit(page_bytes, &pool);
     *ret = pool;

@@ -9,6 +9,7 @@
 
 struct hugepages {
     uint64_t total, free, reserved, surplus; /* pages; reserved are promised out of the free ones */
+    uint64_t overcommit;                     /* so many the kernel may add, where it finds them */
     uint64_t cgroup_limit_bytes;             /* UINT64_MAX: none. Lowest on the way to the root */
     char cgroup_limit_path[256];             /* the file that says so, "" when there is none */
 };

@@ -116,6 +116,37 @@ static bool is_available(size_t bytes, size_t *ret_available)
     return bytes <= *ret_available;
 }
 
+static int refuse_unavailable(size_t bytes, size_t available, struct slab_fault *ret_fault)
+{
+    snprintf(ret_fault->text, sizeof ret_fault->text,
+             "%zu MiB of ordinary pages are wanted and the machine has %zu MiB available; free "
+             "memory, or use fewer or smaller slabs",
+             bytes >> 20, available >> 20);
+    return -ENOMEM;
+}
+
+int slab_check_room(size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
+                    struct slab_fault *ret_fault)
+{
+    struct hugepages pool;
+    size_t available;
+
+    ret_fault->text[0] = '\0';
+    if (pages != SLAB_PAGES_OFF && hugepages_read(hugepage_bytes, &pool) == 0) {
+        uint64_t pages_available = hugepages_available(&pool);
+        if (pages_available >= bytes / hugepage_bytes || pool.overcommit > 0)
+            return 0;
+        if (pages == SLAB_PAGES_REQUIRE) {
+            hugepages_explain("too few for all slabs", bytes, hugepage_bytes, ret_fault);
+            return -ENOMEM;
+        }
+        bytes -= pages_available * hugepage_bytes;
+    }
+    if (pages != SLAB_PAGES_REQUIRE && !is_available(bytes, &available))
+        return refuse_unavailable(bytes, available, ret_fault);
+    return 0;
+}
+
 static int create_on(const char *name, size_t bytes, size_t page_bytes, bool is_hugepage,
                      bool is_key, struct slab *ret, const char **ret_cause)
 {
@@ -169,13 +200,8 @@ static int create(const char *name, size_t bytes, enum slab_pages pages, size_t 
         if (pages == SLAB_PAGES_REQUIRE)
             return error;
     }
-    if (!is_available(bytes, &available)) {
-        snprintf(ret_fault->text, sizeof ret_fault->text,
-                 "%zu MiB of ordinary pages are wanted and the machine has %zu MiB available; free "
-                 "memory, or use fewer or smaller slabs",
-                 bytes >> 20, available >> 20);
-        return -ENOMEM;
-    }
+    if (!is_available(bytes, &available))
+        return refuse_unavailable(bytes, available, ret_fault);
     error = create_on(name, bytes, ORDINARY_PAGE_BYTES, false, is_key, ret, &cause);
     if (error < 0)
         snprintf(ret_fault->text, sizeof ret_fault->text,

@@ -29,6 +29,10 @@ struct slab_fault {
     char text[768]; /* pages wanted, free, reserved, surplus, cgroup limit, sysctl to set */
 };
 
+/* Whether `bytes` of slabs together have a chance, so that a plan that cannot work is refused at
+ * once, before pages are touched for a part of it. 0 also where only trying can tell. */
+int slab_check_room(size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
+                    struct slab_fault *ret_fault);
 /* name: for /proc/PID/maps. bytes is rounded up to pages. On failure ret_fault says why in words;
  * on success it is "" unless ordinary pages had to do (SLAB_PAGES_PREFER), then it says why. */
 int slab_create(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "config/units.h"
@@ -58,6 +59,16 @@ static int ring_init(struct memory *memory, const struct config_ring *plan,
     return r;
 }
 
+static int check_room(const struct memory *memory, uint64_t bytes, struct slab_fault *ret_fault)
+{
+    int r = slab_check_room(bytes, memory->pages, memory->hugepage_bytes, ret_fault);
+    size_t used = strlen(ret_fault->text);
+    if (r < 0 && memory->pages == SLAB_PAGES_REQUIRE)
+        snprintf(ret_fault->text + used, sizeof ret_fault->text - used,
+                 " (and more for keys); or [Ring] HugePages=prefer, to do with ordinary pages");
+    return r;
+}
+
 int memory_init(struct memory *memory, const struct config *config, struct slab_fault *ret_fault)
 {
     char size[UNITS_TEXT_BYTES], total[UNITS_TEXT_BYTES];
@@ -74,10 +85,13 @@ int memory_init(struct memory *memory, const struct config *config, struct slab_
     }
     log_info("memory plan: %s of slabs in all (HugePages=%s); keys come on top as they are loaded",
              units_print_size(sum, total), config_huge_pages_to_string(config->huge_pages));
+    int r = check_room(memory, sum, ret_fault);
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < config->ring_count; i++) {
         memory->rings[i].ring.fd = -1;
         memory->ring_count++;
-        int r = ring_init(memory, &config->rings[i], &memory->rings[i], ret_fault);
+        r = ring_init(memory, &config->rings[i], &memory->rings[i], ret_fault);
         if (r < 0) {
             memory_destroy(memory);
             return r;

@@ -331,6 +331,28 @@ TEST(more_ordinary_pages_than_there_are_is_refused_before_any_is_touched)
     ASSERT_INT(slab.fd, -7);
 }
 
+TEST(a_plan_without_room_is_refused_as_a_whole)
+{
+    ASSERT_INT(slab_check_room(MIB, SLAB_PAGES_OFF, HUGE, &fault), 0);
+    ASSERT_STR(fault.text, "");
+    ASSERT_INT(slab_check_room((size_t)1 << 46, SLAB_PAGES_OFF, HUGE, &fault), -ENOMEM);
+    ASSERT(strstr(fault.text, "available"));
+    /* Where only trying can tell. */
+    ASSERT_INT(slab_check_room(MIB, SLAB_PAGES_REQUIRE, 16 * MIB, &fault), 0);
+    if (pool_take(3) < 0)
+        return;
+    int fits = slab_check_room(3 * HUGE, SLAB_PAGES_REQUIRE, HUGE, &fault);
+    int split = slab_check_room(5 * HUGE, SLAB_PAGES_PREFER, HUGE, &fault);
+    int huge = slab_check_room((size_t)1 << 46, SLAB_PAGES_PREFER, HUGE, &fault);
+    int short_of = slab_check_room(5 * HUGE, SLAB_PAGES_REQUIRE, HUGE, &fault);
+    pool_give_back();
+    ASSERT_INT(fits, 0);
+    ASSERT_INT(split, 0);
+    ASSERT_INT(huge, -ENOMEM);
+    ASSERT_INT(short_of, -ENOMEM);
+    ASSERT(strstr(fault.text, "sysctl vm.nr_hugepages=5"));
+}
+
 /* What the pool shows as free and unreserved is what counts: another process has taken pages that
  * it never reserved. */
 TEST(pages_that_others_took_are_missing)
@@ -449,6 +471,6 @@ TEST_MAIN(CASE(ordinary_pages_are_allocated_sealed_and_private),
           CASE(a_shortage_is_an_error_under_require_and_names_the_remedy),
           CASE(a_shortage_means_ordinary_pages_under_prefer_and_says_so),
           CASE(more_ordinary_pages_than_there_are_is_refused_before_any_is_touched),
-          CASE(pages_that_others_took_are_missing),
+          CASE(a_plan_without_room_is_refused_as_a_whole), CASE(pages_that_others_took_are_missing),
           CASE(a_cgroup_limit_kills_a_toucher_and_nobody_else),
           CASE(pages_of_an_unknown_size_are_explained))
