@@ -2,6 +2,7 @@
  * workers that break the contract. */
 #include <string.h>
 
+#include "supervisor/circuit_helpers.h"
 #include "supervisor/pipeline.h"
 #include "tests/supervisor/rig.h"
 #include "tests/test.h"
@@ -572,6 +573,19 @@ TEST(a_full_slot_table_refuses_and_stays_quick)
     rig_close(&rig);
 }
 
+/* The size that is asked for is one that the configuration takes: a multiple of the page. */
+TEST(a_circuit_that_fits_no_slab_names_the_size_to_set)
+{
+    rig_open(&rig);
+    rig.supervisor.memory.pages = SLAB_PAGES_PREFER;
+    rig.circuit->facts.slab_bytes = 3024 << 10;
+    circuit_settle_prepared(rig.circuit);
+    ASSERT_INT(rig.circuit->state, CIRCUIT_FAILED);
+    ASSERT(strstr(rig.circuit->error, "needs a slab of 3024K and the largest has 16K"));
+    ASSERT(strstr(rig.circuit->error, "set SlabSize=4M or more"));
+    rig_close(&rig);
+}
+
 TEST_MAIN(CASE(a_job_goes_through_all_stages),
           CASE(finalizing_carries_points_and_the_digest_of_the_verifying_key),
           CASE(a_death_puts_the_partition_back_where_the_table_says),
@@ -588,4 +602,5 @@ TEST_MAIN(CASE(a_job_goes_through_all_stages),
           CASE(points_and_proofs_of_the_wrong_size_are_refused),
           CASE(another_workers_slot_cannot_be_answered),
           CASE(random_work_deaths_and_cancels_leave_nothing_behind),
+          CASE(a_circuit_that_fits_no_slab_names_the_size_to_set),
           CASE(a_full_slot_table_refuses_and_stays_quick))
