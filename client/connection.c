@@ -70,10 +70,12 @@ static int refuse_connection(const char *path, int error, struct cuzk_error *ret
             path);
     case EACCES:
     case EPERM:
-        return failure(ret_error, CUZK_NO_DAEMON,
-                       "no permission for %s: your user needs write access to the socket, by its "
-                       "group (see ls -l %s)",
-                       path, path);
+        return failure(
+            ret_error, CUZK_NO_DAEMON,
+            "no permission for %s: proving needs membership in the submit socket's group "
+            "(as installed: cuzkd; usermod -aG, then log in anew); circuits are "
+            "managed by root",
+            path);
     case EAGAIN:
         return failure(ret_error, CUZK_NO_DAEMON,
                        "the queue of connections to %s is full: cuzkd is overloaded or stopped",
