@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Derives every constant of the two curves from its prime and curve equation.
 
-Writes groth16/field/constants.h and groth16/curve/constants.h below the root of the tree, or with
---check compares them with what is committed and fails on a difference. The numbers that are given, not
+Writes groth16/field/constants.h, groth16/curve/constants.h and gpu-worker/cuda/constants.cuh below the
+root of the tree, or with --check compares them with what is committed and fails on a difference. The numbers that are given, not
 derived: the curve parameters x, the equations' b, and the standard generators.
 """
 
@@ -269,6 +269,56 @@ def curve_header():
     return head + "\n".join(out) + "\n/* clang-format on */\n"
 
 
+def words(value, count):
+    text = ", ".join(f"0x{(value >> (32 * i)) & 0xffffffff:08x}" for i in range(count))
+    return textwrap.fill(text, 88, initial_indent=" " * 12, subsequent_indent=" " * 12)
+
+
+def device_function(name, count, value, formula):
+    return (f"    /* {formula} */\n"
+            f"    static __host__ __device__ constexpr uint32_t {name}(int i)\n    {{\n"
+            f"        constexpr uint32_t words[{count}] = {{\n{words(value, count)}}};\n"
+            f"        return words[i];\n    }}\n")
+
+
+def device_field(name, p, count, root):
+    R = 1 << (32 * count)
+    n0 = -pow(p, -1, 2**32) % 2**32
+    out = [f"struct {name}_constants {{\n    static constexpr int WORDS = {count};\n"
+           f"    static constexpr int BITS = {p.bit_length()}; /* of the modulus */\n"
+           f"    static constexpr uint32_t N0 = 0x{n0:08x}; /* -1/p mod 2^32 */\n"]
+    out.append(device_function("modulus", count, p, "p"))
+    out.append(device_function("one", count, R % p, f"R mod p, R = 2^{32 * count}"))
+    out.append(device_function("r2", count, R * R % p, "R^2 mod p"))
+    if root:
+        s = ((p - 1) & -(p - 1)).bit_length() - 1
+        nqr = smallest_non_residue(p)
+        out.append(f"    static constexpr int TWO_ADICITY = {s}; /* of p - 1 */\n")
+        out.append(device_function("root", count, pow(nqr, (p - 1) >> s, p) * R % p,
+                                   f"w R mod p, w = {nqr}^((p - 1) / 2^{s}), of order 2^{s}"))
+        out.append(device_function("half", count, pow(2, -1, p) * R % p, "R / 2 mod p"))
+    return "".join(out) + "};\n"
+
+
+def device_header():
+    head = """/* Constants of the prime fields for device code: 32-bit words, least significant first, as
+ * functions whose local tables fold away once loops are unrolled. Written by
+ * groth16/field/constants.py; a test runs the script again and compares. */
+
+#pragma once
+
+#include <stdint.h>
+
+/* clang-format off */
+
+"""
+    bn, bls = bn254(), bls12_381()
+    out = [device_field("bn254_fp", bn.p, 8, False), device_field("bn254_fr", bn.r, 8, True),
+           device_field("bls12_381_fp", bls.p, 12, False),
+           device_field("bls12_381_fr", bls.r, 8, True)]
+    return head + "\n".join(out) + "\n/* clang-format on */\n"
+
+
 # EIP-197 (BN254); draft-irtf-cfrg-pairing-friendly-curves (BLS12-381).
 BN254_G1 = (1, 2)
 BN254_G2 = (
@@ -288,7 +338,8 @@ BLS12_381_G2 = (
      0x0606C4A02EA734CC32ACD2B02BC28B99CB3E287E85A763AF267492AB572E99AB3F370D275CEC1DA1AAA9075FF05F79BE),
 )
 
-FILES = {"groth16/field/constants.h": field_header, "groth16/curve/constants.h": curve_header}
+FILES = {"groth16/field/constants.h": field_header, "groth16/curve/constants.h": curve_header,
+         "gpu-worker/cuda/constants.cuh": device_header}
 
 
 def main():
