@@ -103,6 +103,21 @@ template <class F> struct pair {
         return of(F::product_sum(x, b.own, y, b_other));
     }
 
+    /* a b - c d with one reduction. */
+    static __device__ __forceinline__ pair product_difference(const pair &a, const pair &b,
+                                                              const pair &c, const pair &d)
+    {
+        F a_other = a.other(), b_other = b.other(), d_other = d.other();
+        F c_minus = c.own.negated();
+        F c_other = of(c_minus).other();
+        F a_x = F::select(is_odd(), a_other, a.own);
+        F a_y = F::select(is_odd(), a.own, a_other.negated());
+        F c_x = F::select(is_odd(), c_other, c_minus);
+        F c_y = F::select(is_odd(), c_minus, c_other.negated());
+
+        return of(F::product_sum(a_x, b.own, a_y, b_other, c_x, d.own, c_y, d_other));
+    }
+
     /* c0 = (a0 + a1) (a0 - a1); c1 = 2 a0 a1. */
     __device__ __forceinline__ pair squared() const
     {

@@ -93,7 +93,7 @@ template <class F> struct xyzz {
         F m = x2 + x2 + x2;
 
         x = m.squared() - s - s;
-        y = m * (s - x) - w * y;
+        y = F::product_difference(m, s - x, w, y);
         zz = v * zz;
         zzz = w * zzz;
     }
@@ -118,7 +118,7 @@ template <class F> struct xyzz {
         zz = zz * dd;
         zzz = zzz * ddd;
         x = r.squared() - ddd - q - q;
-        y = r * (q - x) - y * ddd;
+        y = F::product_difference(r, q - x, y, ddd);
     }
 
     /* this += b: 12M + 2S. */
@@ -144,7 +144,7 @@ template <class F> struct xyzz {
         zz = zz * b.zz * dd;
         zzz = zzz * b.zzz * ddd;
         x = r.squared() - ddd - q - q;
-        y = r * (q - x) - s1 * ddd;
+        y = F::product_difference(r, q - x, s1, ddd);
     }
 
     /* this += a point of the same x: itself or its negative. The copy keeps the address of *this

@@ -46,8 +46,11 @@ template <class F> static void expect_field_laws(void)
         ASSERT(is_equal((a * b) * c, a * (b * c)));
         ASSERT(is_equal(a.squared(), a * a));
         /* Where its bound 3 p < R holds: not in the scalar field of BLS12-381. */
-        if (F::BITS + 2 <= 32 * F::WORDS)
+        if (F::BITS + 2 <= 32 * F::WORDS) {
             ASSERT(is_equal(F::product_sum(a, b, c, d), a * b + c * d));
+            ASSERT(is_equal(F::product_difference(a, b, c, d), a * b - c * d));
+            ASSERT(is_equal(F::product_sum(a, b, c, d, b, c, d, a), a * b + c * d + b * c + d * a));
+        }
         ASSERT(is_equal(a + a.negated(), F::zero()));
         if (i < 20)
             ASSERT(is_equal(a.inverse() * a, a.is_zero() ? F::zero() : F::one()));
