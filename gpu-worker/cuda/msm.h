@@ -13,6 +13,9 @@
  * P, j < levels, one after the other in the base array, and `sets` = ceil(windows / levels) sets of
  * buckets: window w uses table w / sets and set w mod sets. levels = 1: no tables.
  *
+ * Base i belongs to scalar i in every array; a base that takes no part is infinity (L of the public
+ * wires). Sums on several streams at once fill the gaps that the short ends of each leave.
+ *
  * Pippenger 1976; signed digits and the choice of -s for s > r / 2; sums over sorted lists. */
 #pragma once
 
