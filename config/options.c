@@ -84,7 +84,7 @@ const struct option options[] = {
      100, NULL, "How often a partition may take a worker down before its job fails."},
     {"Supervisor", "StopTimeout", OPTION_PLAIN, OPTION_TIME, IN_CONFIG(stop_timeout_ns), "30s",
      SECOND / 10, 3600 * SECOND, NULL,
-     "How long a stop waits for partitions in the workers before it ends them."},
+     "How long a stop goes on with the jobs taken before it ends the workers."},
 
     {"Ring", "HugePages", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(huge_pages), "require", 0, 0,
      huge_pages,
