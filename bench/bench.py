@@ -65,7 +65,9 @@ class Made:
 
     @staticmethod
     def generate(*command):
-        subprocess.run([str(c) for c in command], check=True, stdout=subprocess.DEVNULL)
+        result = harness.run(*command, timeout=1800)
+        if result.code != 0:
+            sys.exit(f"{Path(command[0]).name}: {result}")
 
     def slab_size(self):
         """Room for the witness and two evaluations, in whole 2 MiB pages."""
