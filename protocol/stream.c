@@ -62,6 +62,14 @@ static void drop_first_chunk(struct stream *stream)
     free(chunk);
 }
 
+/* Frames may hold witnesses. */
+static void free_input(struct stream *stream)
+{
+    if (stream->input)
+        explicit_bzero(stream->input, stream->input_capacity);
+    free(stream->input);
+}
+
 void stream_destroy(struct stream *stream)
 {
     if (!stream->output_last) /* zeroed: never opened */
@@ -69,7 +77,7 @@ void stream_destroy(struct stream *stream)
     while (stream->output_first)
         drop_first_chunk(stream);
     close_all(stream->descriptors, stream->descriptor_count);
-    free(stream->input);
+    free_input(stream);
     if (stream->fd >= 0)
         close(stream->fd);
     *stream = (struct stream){.fd = -1};
@@ -104,9 +112,12 @@ static int make_room(struct stream *stream)
     size_t capacity = 2 * stream->input_capacity;
     if (capacity < used + RECEIVE_BYTES)
         capacity = used + RECEIVE_BYTES;
-    uint8_t *input = realloc(stream->input, capacity);
+    uint8_t *input = malloc(capacity);
     if (!input)
         return -ENOMEM;
+    if (used > 0)
+        memcpy(input, stream->input, used);
+    free_input(stream);
     stream->input = input;
     stream->input_capacity = capacity;
     return 0;
