@@ -135,6 +135,16 @@ static int check_files(const int *descriptors, uint32_t count, struct admission_
     return 0;
 }
 
+/* The first `count` copies of a job that is not taken after all. */
+static void free_copies(const struct request_submit *submit, void **copies, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (copies[i])
+            explicit_bzero(copies[i], submit->inputs[i].byte_count); /* a witness */
+        free(copies[i]);
+    }
+}
+
 /* Copies inline witnesses before anything is changed. */
 static int copy_inline(const struct request_submit *submit, void **ret_copies)
 {
@@ -145,8 +155,7 @@ static int copy_inline(const struct request_submit *submit, void **ret_copies)
             continue;
         ret_copies[i] = malloc(input->byte_count);
         if (!ret_copies[i]) {
-            while (i-- > 0)
-                free(ret_copies[i]);
+            free_copies(submit, ret_copies, i);
             return -ENOMEM;
         }
         memcpy(ret_copies[i], input->bytes, input->byte_count);
@@ -194,8 +203,8 @@ static int admit(struct supervisor *supervisor, uid_t uid, struct circuit *circu
                       "the state folder cannot be written; nothing was accepted");
     if (copy_inline(submit, copies) == 0) {
         job = jobs_create(&supervisor->jobs, &plan);
-        for (uint32_t i = 0; !job && i < submit->input_count; i++)
-            free(copies[i]);
+        if (!job)
+            free_copies(submit, copies, submit->input_count);
     }
     if (!job)
         return refuse(refusal, REPLY_BUSY, RETRY_FULL_MS, "memory is short");
