@@ -12,10 +12,16 @@
 #include "runtime/check.h"
 #include "runtime/clock.h"
 
+enum {
+    /* A helper that never stops writing holds up nothing else. */
+    READS_A_TURN = 4,
+    READS_AT_DEATH = 64, /* more than the largest pipe holds */
+};
+
 /* Reads what is there; keeps the newest bytes from a line's start when it writes many lines. */
-static void drain(struct helper *helper)
+static void drain(struct helper *helper, int reads_max)
 {
-    for (;;) {
+    for (int i = 0; i < reads_max; i++) {
         if (helper->bytes == HELPER_OUTPUT_BYTES_MAX) {
             char *end = memrchr(helper->text, '\n', helper->bytes);
             size_t gone = end ? (size_t)(end + 1 - helper->text) : helper->bytes;
@@ -40,7 +46,7 @@ static void drain(struct helper *helper)
 static void on_output(struct loop_watch *watch, uint32_t events)
 {
     (void)events;
-    drain((struct helper *)((char *)watch - offsetof(struct helper, output_watch)));
+    drain((struct helper *)((char *)watch - offsetof(struct helper, output_watch)), READS_A_TURN);
 }
 
 static const char *last_line(struct helper *helper)
@@ -60,7 +66,7 @@ static void on_death(struct loop_watch *watch, uint32_t events)
     (void)events;
     if (child_reap(&helper->child, &status) != 1)
         return;
-    drain(helper);
+    drain(helper, READS_AT_DEATH);
     helper->on_done(helper, last_line(helper), status);
 }
 
