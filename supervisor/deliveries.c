@@ -37,11 +37,12 @@ void deliveries_begin(struct worker *worker)
     deliveries_flush(worker);
 }
 
-/* 0, or -EAGAIN when the courier is full for now. Anything else dooms the worker. */
+/* 0, or -EAGAIN when the courier is full or memory short for now. After anything else nothing more
+ * is sent to the worker. */
 static int send_descriptor(struct worker *worker, const struct courier_tag *tag, int fd)
 {
     int r = courier_send(worker->courier, tag, &fd, 1);
-    if (r == -EAGAIN || r == -ETOOMANYREFS) {
+    if (r == -EAGAIN || r == -ENOMEM) {
         delay(worker);
         return -EAGAIN;
     }
