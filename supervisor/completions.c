@@ -86,10 +86,9 @@ static const char *take_key(struct worker *worker, const struct message *message
     return why;
 }
 
-static void count_phases(struct supervisor *supervisor, const struct worker *worker,
-                         struct slot *slot, const struct message *message)
+static void count_phases(const struct worker *worker, struct slot *slot,
+                         const struct message *message)
 {
-    (void)supervisor;
     slot->start_us[worker->kind] = message->phase_us[PHASE_WAIT];
     for (int phase = 0; phase < PHASE_COUNT; phase++)
         slot->phase_us[phase] += message->phase_us[phase];
@@ -112,9 +111,12 @@ static const char *take_success(struct worker *worker, struct slot *slot,
                    ? apply(supervisor, slot, SLOT_EVENT_UPLOADED)
                    : "it says UPLOADED of a partition that it does not prove";
 
-    count_phases(supervisor, worker, slot, message);
-    if (slot->state != SLOT_ENDING)
+    count_phases(worker, slot, message);
+    /* One that lost its slab with a gpu worker is still a suspect after synthesis. */
+    if (slot->state != SLOT_ENDING && slot->granted >= slot->suspected_in) {
         slot->is_suspect = false;
+        slot->suspected_in = OPERATION_NONE;
+    }
     jobs_touch_number(&supervisor->jobs, slot->job);
     switch (slot->granted) {
     case OPERATION_SYNTHESIZE:

@@ -63,8 +63,11 @@ void pipeline_grant(struct supervisor *supervisor, struct slot *slot, enum slot_
 void pipeline_lost(struct supervisor *supervisor, struct slot *slot, bool counts, const char *how)
 {
     bool is_dropped = slot->state == SLOT_ENDING;
-    if (!is_dropped)
+    if (!is_dropped) {
         slot->is_suspect = true;
+        if (slot->suspected_in < slot->granted)
+            slot->suspected_in = slot->granted;
+    }
     if (counts) {
         slot->attempts++;
         snprintf(slot->last_fault, sizeof slot->last_fault, "%s", how);

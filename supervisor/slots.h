@@ -33,14 +33,15 @@ struct slot {
     uint64_t job;        /* its number; the record may be gone before the slot is */
     uint32_t partition;
     uint64_t order_key;
-    struct circuit *circuit; /* held by reference until the slot is free */
-    struct worker *owner;    /* NULL while no worker holds it */
-    enum operation granted;  /* what the owner was told to do */
-    char prover[24];         /* the gpu worker that made the points */
-    bool is_suspect;         /* runs alone */
-    bool is_told;            /* the owner has been sent OPERATION_CANCEL */
-    uint32_t attempts;       /* used up: deaths of an owner while alone, device faults */
-    char last_fault[96];     /* of those, the last in words: "signal 9 in msm_a" */
+    struct circuit *circuit;     /* held by reference until the slot is free */
+    struct worker *owner;        /* NULL while no worker holds it */
+    enum operation granted;      /* what the owner was told to do */
+    char prover[24];             /* the gpu worker that made the points */
+    bool is_suspect;             /* runs alone, until it has passed the stage that it was lost in */
+    enum operation suspected_in; /* the last such stage; OPERATION_NONE when it is no suspect */
+    bool is_told;                /* the owner has been sent OPERATION_CANCEL */
+    uint32_t attempts;           /* used up: deaths of an owner while alone, device faults */
+    char last_fault[96];         /* of those, the last in words: "signal 9 in msm_a" */
     enum reply_code error_code;
     char error_text[256]; /* why it FAILED */
 

@@ -335,6 +335,15 @@ TEST(a_slab_is_taken_early_and_a_death_then_costs_the_synthesis)
     ASSERT(victim);
     rig_kill(&rig, (unsigned)(victim->owner - rig.supervisor.workers.entries));
     ASSERT_INT(victim->state, SLOT_QUEUED);
+    /* Synthesis says nothing of what a gpu worker died of: it proves alone too. */
+    for (int turn = 0; turn < 50 && victim->state != SLOT_PROVING; turn++) {
+        rig_turn(&rig);
+        for (unsigned i = 0; i < RIG_WORKERS && victim->state != SLOT_PROVING; i++)
+            finish_all_of(i);
+    }
+    ASSERT_INT(victim->state, SLOT_PROVING);
+    ASSERT(victim->is_suspect);
+    ASSERT_INT(victim->owner->held_count, 1);
     run_until_idle();
     ASSERT_INT(job_of(first)->state, REQUEST_JOB_DONE);
     ASSERT_INT(job_of(second)->state, REQUEST_JOB_DONE);
