@@ -17,6 +17,7 @@
 
 enum {
     TEXT_BYTES = 256,
+    ERRNO_MAX = 4095, /* as in the kernel */
 };
 
 static const char *take(struct worker *worker, const struct message *message);
@@ -186,6 +187,8 @@ static const char *take(struct worker *worker, const struct message *message)
     if (message->blame >= BLAME_COUNT || message->result > 0 ||
         (message->result == 0) != (message->blame == BLAME_NONE))
         return "its result and blame contradict each other";
+    if (message->result < -ERRNO_MAX)
+        return "its result is no errno";
     if (message->operation == OPERATION_READY)
         return take_ready(worker, message);
     if (worker->state == WORKER_STARTING)

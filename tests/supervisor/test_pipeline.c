@@ -398,6 +398,11 @@ static void spoil_result(struct message *m)
 {
     m->result = 1;
 }
+static void spoil_errno(struct message *m)
+{
+    m->result = INT32_MIN;
+    m->blame = BLAME_DEVICE;
+}
 static void spoil_blame(struct message *m)
 {
     m->blame = BLAME_COUNT;
@@ -433,7 +438,7 @@ TEST(whatever_breaks_the_contract_ends_the_worker_and_harms_nobody_else)
     static void (*const spoils[])(struct message *) = {
         spoil_generation, spoil_slot,   spoil_slot_free, spoil_operation,   spoil_operation_unknown,
         spoil_uploaded,   spoil_result, spoil_blame,     spoil_blame_alone, spoil_payload,
-        spoil_dropped,    spoil_ready,  spoil_key,       spoil_drop,
+        spoil_dropped,    spoil_ready,  spoil_key,       spoil_drop,        spoil_errno,
     };
     rig_open(&rig);
     for (size_t s = 0; s < sizeof spoils / sizeof spoils[0]; s++) {
