@@ -1,7 +1,7 @@
 /* The life of one partition as a pure table: no memory, no clock, no system call. The supervisor
  * asks it before it grants (supervisor/grants.c), when an answer arrives (supervisor/completions.c)
  * and when a worker is lost (supervisor/recovery.c); an event that is illegal in the present state
- * ends the worker that caused it. slots_apply() carries the actions out. */
+ * ends the worker that caused it. pipeline_apply() carries the actions out. */
 #pragma once
 
 #include <stdint.h>
@@ -44,12 +44,12 @@ enum slot_event {
     SLOT_EVENT_COUNT,
 };
 
-/* What the step asks slots_apply() to do, in this order. */
+/* What the step asks pipeline_apply() to do, in this order. */
 enum slot_action {
     SLOT_ACTION_DEQUEUE = 1 << 0,     /* leave the stage's queue */
     SLOT_ACTION_DISOWN = 1 << 1,      /* the owner no longer holds it */
     SLOT_ACTION_UNBIND = 1 << 2,      /* give the slab back to its ring */
-    SLOT_ACTION_OWN = 1 << 3,         /* a worker holds it, under a fresh generation */
+    SLOT_ACTION_OWN = 1 << 3,         /* a worker holds it: the rest of pipeline_grant() */
     SLOT_ACTION_RECLAIMABLE = 1 << 4, /* the slab may be reclaimed early from now on */
     SLOT_ACTION_PROTECT = 1 << 5,     /* not any more */
     SLOT_ACTION_ENQUEUE = 1 << 6,     /* enter the queue of the next state */
