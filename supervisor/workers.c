@@ -180,7 +180,6 @@ static void start_due(struct worker *worker)
         return;
     }
     worker->state = WORKER_STARTING;
-    worker->started_ns = supervisor->now_ns;
     worker->ready_ns = 0;
     busy_start(&worker->busy, supervisor->now_ns);
 }

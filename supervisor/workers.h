@@ -67,7 +67,7 @@ struct worker {
     bool has_untold;           /* some cancel did not fit the submission ring */
     uint64_t delayed_until_ns; /* the courier was full */
 
-    uint64_t started_ns, ready_ns, restart_at_ns, backoff_ms;
+    uint64_t ready_ns, restart_at_ns, backoff_ms;
     uint32_t restarts, start_failures;
     uint64_t partitions_done_before; /* of earlier processes */
     char last_error[160];
