@@ -184,6 +184,7 @@ static void on_prepared(struct helper *helper, const char *line, int status)
 {
     struct circuit *circuit = helper->context;
     struct circuits *circuits = &circuit->supervisor->circuits;
+    const struct facts before = circuit->facts; /* of a key that the configuration replaces */
     supervisor_take_time(circuit->supervisor);
     int r = read_result(circuit, line, status, &circuit->facts);
     bool is_file = r == -EBADMSG;
@@ -200,6 +201,8 @@ static void on_prepared(struct helper *helper, const char *line, int status)
         prepare_failed(circuit, is_file ? REPLY_BAD_INPUT : REPLY_FAILED);
         return;
     }
+    if (before.key_digest[0] && !circuits_use_digest(circuits, before.key_digest))
+        circuit_store_key_remove(&circuits->store, before.key_digest);
     log_info("circuit %s is prepared: %s, %u constraints, %u variables, %u public, domain 2^%u",
              circuit->name, circuit->facts.curve->name, circuit->facts.constraint_count,
              circuit->facts.variable_count, circuit->facts.public_count,

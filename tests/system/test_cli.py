@@ -313,6 +313,26 @@ def circuit_from_config(circuit):
         expect_equal(verify(circuit.vkey, proof, public).code, 0, "verify")
 
 
+def replaced_key_leaves_the_cache(circuit, other):
+    """The configuration names another file under the same name: the earlier prepared key goes."""
+    def keys_once_ready(daemon):
+        wait_until(lambda: all(c["state"] in ("ready", "loaded")
+                               for c in daemon.ctl_json("circuit", "list")["circuits"]), 60,
+                   "the configured circuit is ready")
+        digest = daemon.ctl_json("circuit", "list")["circuits"][0]["key_digest"]
+        expect_equal([p.name for p in (daemon.folder / "cache" / "keys").iterdir()],
+                     [f"{digest}.czk"], "prepared keys")
+        return digest
+
+    with Daemon({'Circuit "c"': {"Zkey": circuit.zkey}}) as daemon:
+        first = keys_once_ready(daemon)
+        daemon.stop()
+        daemon.sections['Circuit "c"']["Zkey"] = other.zkey
+        write_config(daemon.config, daemon.sections)
+        daemon.start()
+        expect(keys_once_ready(daemon) != first, "the key has not changed")
+
+
 def dead_supervisor_takes_all_along(circuit):
     """kill -9 of cuzkd: every worker ends, and a new daemon starts in the same folders."""
     with Daemon() as daemon:
@@ -432,6 +452,7 @@ def main():
     one("stop_with_jobs_queued_ends_in_time", stop_finishes_or_fails_jobs, chain)
     one("restart_keeps_circuits", restart_keeps_circuits, circuit)
     one("circuit_from_config", circuit_from_config, circuit)
+    one("replaced_key_leaves_the_cache", replaced_key_leaves_the_cache, circuit, chain)
     one("dead_supervisor_takes_all_along", dead_supervisor_takes_all_along, circuit)
     pages = (("hugepages_require_refuses_without_pages", require_refuses_without_pages),
              ("hugepages_prefer_falls_back", prefer_falls_back, circuit),
