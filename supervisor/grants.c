@@ -225,12 +225,13 @@ static int grant_finalize(struct supervisor *supervisor, const struct dispatch_a
     struct slot *slot = &supervisor->slots.entries[action->slot];
     struct worker *worker = &supervisor->workers.entries[action->worker];
     uint64_t generation = slots_next_generation(&supervisor->slots);
-    if (slot->public_fd < 0) {
-        int fd = public_memfd(slot);
-        if (fd < 0)
-            return fd;
-        slot->public_fd = fd;
-    }
+    /* A new one a grant: an earlier finalizer may still hold, and write, the last. */
+    int fd = public_memfd(slot);
+    if (fd < 0)
+        return fd;
+    if (slot->public_fd >= 0)
+        close(slot->public_fd);
+    slot->public_fd = fd;
     int r = send_input(worker, slot, true, generation);
     if (r < 0)
         return r;
