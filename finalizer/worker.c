@@ -81,14 +81,9 @@ static const struct prepared *finalizer_key(struct finalizer_worker *worker, uin
         reason_set(reason, -ENOENT, "key %u did not arrive in this worker", (unsigned)id);
         return NULL;
     }
-    struct finalizer_key *key = &worker->keys[id];
     const struct port_key *mapped = &worker->frame.port.keys[id];
-    if (key->serial != mapped->serial) {
-        if (prepared_attach(mapped->memory, mapped->bytes, &key->prepared, reason) < 0)
-            return NULL;
-        key->serial = mapped->serial;
-    }
-    return &key->prepared;
+    return attached_key_use(&worker->keys[id], mapped->memory, mapped->bytes, mapped->serial,
+                            reason);
 }
 
 /* What must agree before anything is computed. The payload is the five sums, and after them the

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "config/limits.h"
+#include "groth16/key/attached_key.h"
 #include "groth16/key/prepared.h"
 #include "shm/worker.h"
 
@@ -24,16 +25,11 @@ struct finalizer_partition {
     int witness_fd, public_fd; /* owned, -1 when not there */
 };
 
-struct finalizer_key {
-    uint64_t serial; /* the port's arrival that `prepared` points into, 0: none */
-    struct prepared prepared;
-};
-
 struct finalizer_worker {
     struct worker frame;
     struct finalizer_partition held[GRANTS_HELD_MAX];
     struct finalizer_partition *current; /* whose inputs and proof are below */
-    struct finalizer_key keys[CIRCUITS_MAX];
+    struct attached_key keys[CIRCUITS_MAX];
     uint64_t public_scalars[4 * PUBLIC_INPUTS_MAX];
     uint64_t proof[CURVE_PROOF_BYTES_MAX / 8];
 };

@@ -134,14 +134,9 @@ static const struct prepared *synth_key(struct synth_worker *worker, uint64_t id
         reason_set(reason, -ENOENT, "key %u did not arrive in this worker", (unsigned)id);
         return NULL;
     }
-    struct synth_key *key = &worker->keys[id];
     const struct port_key *mapped = &worker->frame.port.keys[id];
-    if (key->serial != mapped->serial) {
-        if (prepared_attach(mapped->memory, mapped->bytes, &key->prepared, reason) < 0)
-            return NULL;
-        key->serial = mapped->serial;
-    }
-    return &key->prepared;
+    return attached_key_use(&worker->keys[id], mapped->memory, mapped->bytes, mapped->serial,
+                            reason);
 }
 
 static void synth_begin(struct synth_worker *worker, struct synth_partition *partition)

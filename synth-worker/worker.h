@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "groth16/key/attached_key.h"
 #include "groth16/key/prepared.h"
 #include "groth16/pool.h"
 #include "shm/worker.h"
@@ -34,16 +35,11 @@ struct synth_partition {
     struct read read;
 };
 
-struct synth_key {
-    uint64_t serial; /* the port's arrival that `prepared` points into, 0: none */
-    struct prepared prepared;
-};
-
 struct synth_worker {
     struct worker frame;
     struct pool *pool;
     struct synth_partition held[GRANTS_HELD_MAX];
-    struct synth_key keys[CIRCUITS_MAX];
+    struct attached_key keys[CIRCUITS_MAX];
 };
 
 /* frame and pool are set and READY is said: loops until STOP or an error; returns the program's
