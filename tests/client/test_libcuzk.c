@@ -1,3 +1,4 @@
+/* What client/libcuzk.h promises, case by case. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* What config/config.h promises, case by case. */
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+/* What config/units.h promises, case by case. */
 #include <errno.h>
 
 #include "config/name.h"

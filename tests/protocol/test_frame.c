@@ -1,3 +1,4 @@
+/* What protocol/frame.h promises, case by case. */
 #include <errno.h>
 #include <stdbool.h>
 

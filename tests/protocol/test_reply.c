@@ -1,3 +1,4 @@
+/* What protocol/reply.h promises, case by case. */
 #include <errno.h>
 
 #include "protocol/frame.h"

@@ -1,3 +1,4 @@
+/* What protocol/request.h promises, case by case. */
 #include <errno.h>
 
 #include <msgpack.h>

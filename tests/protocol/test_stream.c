@@ -1,3 +1,4 @@
+/* What protocol/stream.h promises, case by case. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* What runtime/files.h promises, case by case. */
 #include "runtime/files.h"
 
 #include <dirent.h>

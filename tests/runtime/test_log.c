@@ -1,3 +1,4 @@
+/* What runtime/log.h promises, case by case. */
 #include "runtime/log.h"
 
 #include <errno.h>

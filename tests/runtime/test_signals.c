@@ -1,3 +1,4 @@
+/* What runtime/signals.h promises, case by case. */
 #include "runtime/signals.h"
 
 #include <fcntl.h>

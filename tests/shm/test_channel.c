@@ -1,3 +1,4 @@
+/* What shm/channel.h promises, case by case. */
 #include "shm/channel.h"
 
 #include <errno.h>

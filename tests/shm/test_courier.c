@@ -1,3 +1,4 @@
+/* What shm/courier.h promises, case by case. */
 #include "shm/courier.h"
 
 #include <dirent.h>

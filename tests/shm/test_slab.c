@@ -1,3 +1,4 @@
+/* What shm/slab.h promises, case by case. */
 #include "shm/slab.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* What shm/slab_ring.h promises, case by case. */
 #include "shm/slab_ring.h"
 
 #include <errno.h>

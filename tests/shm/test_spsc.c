@@ -1,3 +1,4 @@
+/* What shm/spsc.h promises, case by case. */
 #include "shm/spsc.h"
 
 #include <errno.h>

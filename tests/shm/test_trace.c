@@ -1,3 +1,4 @@
+/* What shm/trace.h promises, case by case. */
 #include "shm/trace.h"
 
 #include <pthread.h>
