@@ -27,7 +27,7 @@
 #include "groth16/key/prepared.h"
 
 enum {
-    BACKEND_ABI = 1,
+    BACKEND_ABI = 2,
     BACKEND_PARTITIONS_MAX = GRANTS_HELD_MAX,
     /* Loads and drops not yet answered. */
     BACKEND_KEY_CALLS_MAX = KEY_CALLS_HELD_MAX,
@@ -63,8 +63,11 @@ enum backend_fault {
 
 struct backend_options {
     unsigned threads;    /* host threads for computing, >= 1 */
-    const char *device;  /* UUID; NULL: the only or the first one */
+    const char *device;  /* UUID; NULL: the first usable one */
     uint64_t vram_limit; /* bytes, 0: none */
+    /* Host memory that cannot be registered is refused. Otherwise it is read by ordinary copies,
+     * several times slower, and the event that tells of it says so. */
+    bool requires_pinned;
 };
 
 struct backend_device {
@@ -84,6 +87,9 @@ struct backend_partition {
     uint32_t slab_index;
     const void *slab; /* laid out by prepared_slab_layout() of that key; read only */
     size_t slab_bytes;
+    /* a and b lie in the slab; otherwise only the witness does and the backend evaluates them from
+     * the key's matrices. */
+    bool has_evaluations;
 };
 
 enum backend_event_kind {
@@ -110,7 +116,11 @@ struct backend_event {
     /* PROVED: the five sums (groth16/verify/sums.h); borrowed until the next call. */
     const void *sums;
     size_t sums_bytes;
-    char text[BACKEND_TEXT_BYTES]; /* *_REFUSED, FAILED, LOST: what, likely cause; "" otherwise */
+    /* SLAB_ATTACHED, KEY_LOADED: the device reads this memory by ordinary copies; text says why. */
+    bool is_unpinned;
+    /* *_REFUSED, FAILED, LOST: what, likely cause. KEY_LOADED: where the key lies (the plan), in one
+     * line. "" otherwise. */
+    char text[BACKEND_TEXT_BYTES];
 };
 
 struct backend_ops {
@@ -128,8 +138,8 @@ struct backend_ops {
     int (*event_fd)(const struct backend *backend);
 
     /* Makes a slab readable to the device (registration). NULL where host memory needs none.
-     * attach_slab: 0, then SLAB_ATTACHED or SLAB_REFUSED. detach_slab: not while a held partition
-     * lies in it. */
+     * attach_slab: 0, then SLAB_ATTACHED or SLAB_REFUSED. detach_slab: -EBUSY while a held partition
+     * lies in it; otherwise waits until the device lets go of it, so that the caller may unmap. */
     int (*attach_slab)(struct backend *backend, uint32_t index, const void *memory, size_t bytes);
     int (*detach_slab)(struct backend *backend, uint32_t index);
 
@@ -140,7 +150,8 @@ struct backend_ops {
     int (*drop_key)(struct backend *backend, uint32_t key);
 
     /* Takes a partition. -EAGAIN with BACKEND_PARTITIONS_MAX held, -ENOENT key not loaded,
-     * -EINVAL the slab is smaller than the key's layout, -EEXIST id in use. */
+     * -EINVAL the slab is smaller than the key's layout, -EEXIST id in use, -ENOTSUP this backend
+     * does not evaluate and the slab holds no evaluations. */
     int (*start)(struct backend *backend, const struct backend_partition *partition);
     /* Its FAILED (fault CANCELLED) follows within one phase, or PROVED when it was faster. Unknown
      * ids are ignored. */
@@ -153,6 +164,10 @@ const char *backend_phase_to_string(enum backend_phase phase);
 const char *backend_fault_to_string(enum backend_fault fault);
 
 extern const struct backend_ops backend_cpu;
+
+/* The one symbol of a plug-in (libcuzk-cuda.so): its table. */
+#define BACKEND_PLUGIN_SYMBOL "cuzk_backend_plugin"
+extern const struct backend_ops cuzk_backend_plugin;
 
 /* The table for a name of [GPU] Backend= ("cpu" or "cuda"). NULL: this build has no such backend;
  * ret_text (BACKEND_TEXT_BYTES) says so and what to do. */

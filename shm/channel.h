@@ -12,7 +12,7 @@
 #include "shm/trace.h"
 
 #define CHANNEL_MAGIC 0x6c6e6863646b7a63u /* "czkdchnl" */
-enum { CHANNEL_ABI = 1 };
+enum { CHANNEL_ABI = 2 };
 
 enum worker_kind {
     WORKER_SYNTH,

@@ -88,6 +88,12 @@ enum grant_number {
     GRANT_STALE = 5,
 };
 
+enum message_flag {
+    /* SYNTHESIZE: write a and b beside the witness; PROVE: they lie there. Otherwise the device
+     * evaluates them. */
+    MESSAGE_HAS_EVALUATIONS = 1 << 0,
+};
+
 struct message {
     uint64_t generation; /* of the grant: answers repeat it */
     uint32_t slot;
@@ -95,7 +101,7 @@ struct message {
     uint16_t payload_bytes; /* of payload[] that count; an error text needs no NUL */
     int32_t result;         /* 0 or negative errno */
     uint16_t blame;         /* enum blame */
-    uint16_t reserved;
+    uint16_t flags;         /* enum message_flag */
     uint64_t order_key;  /* lowest first */
     uint64_t numbers[6]; /* per operation, see above */
     uint32_t phase_us[PHASE_COUNT];

@@ -2,6 +2,7 @@
  * the synthesis worker (writes) and the GPU worker (reads): offsets, never pointers. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -32,4 +33,11 @@ static inline struct slab_layout slab_layout_make(uint32_t variable_count, unsig
     layout.b_off = layout.a_off + slab_layout_align(layout.evaluation_bytes);
     layout.bytes = layout.b_off + slab_layout_align(layout.evaluation_bytes);
     return layout;
+}
+
+/* Bytes of the slab that a partition takes: without evaluations the witness alone. */
+static inline uint64_t slab_layout_used_bytes(const struct slab_layout *layout,
+                                              bool has_evaluations)
+{
+    return has_evaluations ? layout->bytes : layout->a_off;
 }
