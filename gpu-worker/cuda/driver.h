@@ -41,14 +41,15 @@ enum driver_compute_mode {
 
 struct driver_device {
     char name[64];
-    char uuid[64];        /* "GPU-..." or "MIG-..." as nvidia-smi -L prints it */
-    char bus_id[16];      /* "0000:3b:00.0" */
+    char uuid[64];   /* "GPU-..." or "MIG-..." as nvidia-smi -L prints it */
+    char bus_id[16]; /* "0000:3b:00.0" */
     uint64_t memory_bytes;
-    int major, minor;     /* compute capability */
-    int compute_mode;     /* enum driver_compute_mode */
+    int major, minor; /* compute capability */
+    int compute_mode; /* enum driver_compute_mode */
     int multiprocessors;
     int copy_engines;
     bool can_register_read_only; /* cudaHostRegisterReadOnly works */
+    char lock_path[64];          /* its device node, for the lock of device.h */
 };
 
 /* Short name ("cudaErrorMemoryAllocation") and sentence of an error number; never NULL. */
@@ -58,8 +59,12 @@ const char *driver_error_text(int error);
 /* Before driver_open: these make no context. */
 int driver_device_count(int *ret_count);
 int driver_device_get(int ordinal, struct driver_device *ret);
-/* Of the installed driver and of the runtime in this build: 1000 major + 10 minor. */
+/* Of the installed driver (0: there is none) and of the runtime in this build: 1000 major + 10
+ * minor. */
 int driver_versions(int *ret_driver, int *ret_runtime);
+/* The compute capabilities that this build has machine code for, "80,90": it runs where the major
+ * number is equal and the minor number no lower. */
+const char *driver_code_list(void);
 
 /* Makes the context (waiting calls block, they do not spin). */
 int driver_open(int ordinal);
