@@ -1,8 +1,11 @@
 /* Names of phases and faults, and which backends this build has. */
 #include "gpu-worker/backend.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "gpu-worker/plugin.h"
 
 const char *backend_phase_to_string(enum backend_phase phase)
 {
@@ -31,15 +34,18 @@ const char *backend_fault_to_string(enum backend_fault fault)
     return "?";
 }
 
-const struct backend_ops *backend_find(const char *name, char *ret_text)
+int backend_find(const char *name, const struct backend_ops **ret_ops, char *ret_text)
 {
-    if (strcmp(name, "cpu") == 0)
-        return &backend_cpu;
-    if (strcmp(name, "cuda") == 0)
-        snprintf(ret_text, BACKEND_TEXT_BYTES,
-                 "this build has no CUDA backend; set [GPU] Backend=cpu to prove on the CPU");
-    else
+    char path[PLUGIN_PATH_BYTES];
+    if (strcmp(name, "cpu") == 0) {
+        *ret_ops = &backend_cpu;
+        return 0;
+    }
+    if (strcmp(name, "cuda") != 0) {
         snprintf(ret_text, BACKEND_TEXT_BYTES,
                  "unknown backend '%.32s'; [GPU] Backend= takes cpu, cuda or auto", name);
-    return NULL;
+        return -EINVAL;
+    }
+    const int error = plugin_path(name, path, ret_text);
+    return error < 0 ? error : plugin_load(path, name, ret_ops, ret_text);
 }

@@ -150,8 +150,8 @@ struct backend_ops {
     int (*drop_key)(struct backend *backend, uint32_t key);
 
     /* Takes a partition. -EAGAIN with BACKEND_PARTITIONS_MAX held, -ENOENT key not loaded,
-     * -EINVAL the slab is smaller than the key's layout, -EEXIST id in use, -ENOTSUP this backend
-     * does not evaluate and the slab holds no evaluations. */
+     * -EINVAL the slab is smaller than slab_layout_used_bytes() of the key's layout, -EEXIST id in
+     * use, -ENOTSUP this backend does not evaluate and the slab holds no evaluations. */
     int (*start)(struct backend *backend, const struct backend_partition *partition);
     /* Its FAILED (fault CANCELLED) follows within one phase, or PROVED when it was faster. Unknown
      * ids are ignored. */
@@ -169,6 +169,7 @@ extern const struct backend_ops backend_cpu;
 #define BACKEND_PLUGIN_SYMBOL "cuzk_backend_plugin"
 extern const struct backend_ops cuzk_backend_plugin;
 
-/* The table for a name of [GPU] Backend= ("cpu" or "cuda"). NULL: this build has no such backend;
- * ret_text (BACKEND_TEXT_BYTES) says so and what to do. */
-const struct backend_ops *backend_find(const char *name, char *ret_text);
+/* The table for a name of [GPU] Backend= ("cpu" or "cuda"). On failure ret_text
+ * (BACKEND_TEXT_BYTES) says in one line why and what to do; -ENODEV: this installation has no such
+ * backend, -ELIBBAD: it has one that cannot be used. */
+int backend_find(const char *name, const struct backend_ops **ret_ops, char *ret_text);

@@ -13,10 +13,9 @@ static struct gpu_worker worker;
 static int gpu_open_one(const char *name, char *ret_text)
 {
     const struct backend_options options = {.threads = worker.frame.options.threads};
-    worker.ops = backend_find(name, ret_text);
-    if (!worker.ops)
-        return -ENODEV;
-    const int error = worker.ops->open(&options, &worker.backend, ret_text);
+    int error = backend_find(name, &worker.ops, ret_text);
+    if (error == 0)
+        error = worker.ops->open(&options, &worker.backend, ret_text);
     if (error == 0)
         worker.ops->describe(worker.backend, &worker.device);
     return error;
