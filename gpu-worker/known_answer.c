@@ -153,6 +153,13 @@ static void known_fill(const struct prepared *prepared, uint8_t *slab)
                               KNOWN_DOMAIN);
 }
 
+/* Evaluations that nobody may use. */
+static void known_spoil(const struct prepared *prepared, uint8_t *slab)
+{
+    const struct slab_layout layout = prepared_slab_layout(prepared);
+    memset(slab + layout.a_off, 0xff, layout.bytes - layout.a_off);
+}
+
 /* Waits for the event of this kind; progress is skipped, a refusal or failure is passed on. */
 static int known_wait(const struct backend_ops *ops, struct backend *backend,
                       enum backend_event_kind kind, struct backend_event *ret_event, char *ret_text)
@@ -199,18 +206,31 @@ static int known_compare(const struct curve *curve, const struct backend_event *
     return 0;
 }
 
-/* One partition of the circuit, from key load to drop. */
-static int known_prove(const struct backend_ops *ops, struct backend *backend,
-                       const struct prepared *prepared, const void *slab, size_t slab_bytes,
-                       char *ret_text)
+/* One partition with the loaded key. -ENOTSUP: this backend does not evaluate. */
+static int known_partition(const struct backend_ops *ops, struct backend *backend,
+                           const struct prepared *prepared, const void *slab, bool has_evaluations,
+                           char *ret_text)
 {
     const struct backend_partition partition = {
-        .id = 1,
+        .id = has_evaluations ? 1 : 2,
         .key = BACKEND_KEY_KNOWN_ANSWER,
         .slab_index = KNOWN_SLAB_INDEX,
         .slab = slab,
-        .slab_bytes = slab_bytes,
+        .slab_bytes = prepared->shape.slab_bytes,
+        .has_evaluations = has_evaluations,
     };
+    struct backend_event event;
+    int error = ops->start(backend, &partition);
+    if (error == 0)
+        error = known_wait(ops, backend, BACKEND_PROVED, &event, ret_text);
+    return error < 0 ? error : known_compare(prepared->curve, &event, ret_text);
+}
+
+/* From key load to drop; both ways where the backend evaluates. */
+static int known_prove(const struct backend_ops *ops, struct backend *backend,
+                       const struct prepared *prepared, uint8_t *slab, char *ret_text)
+{
+    const size_t slab_bytes = prepared->shape.slab_bytes;
     struct backend_event event;
     int error = 0, drop_error;
     snprintf(ret_text, BACKEND_TEXT_BYTES, "a call was refused");
@@ -225,11 +245,13 @@ static int known_prove(const struct backend_ops *ops, struct backend *backend,
     if (error == 0)
         error = known_wait(ops, backend, BACKEND_KEY_LOADED, &event, ret_text);
     if (error == 0) {
-        error = ops->start(backend, &partition);
-        if (error == 0)
-            error = known_wait(ops, backend, BACKEND_PROVED, &event, ret_text);
-        if (error == 0)
-            error = known_compare(prepared->curve, &event, ret_text);
+        error = known_partition(ops, backend, prepared, slab, true, ret_text);
+        if (error == 0) {
+            known_spoil(prepared, slab);
+            error = known_partition(ops, backend, prepared, slab, false, ret_text);
+            if (error == -ENOTSUP)
+                error = 0;
+        }
         drop_error = ops->drop_key(backend, BACKEND_KEY_KNOWN_ANSWER);
         if (drop_error == 0 && error == 0)
             error = known_wait(ops, backend, BACKEND_KEY_DROPPED, &event, ret_text);
@@ -255,7 +277,7 @@ static int known_curve(const struct backend_ops *ops, struct backend *backend,
     }
     if (slab != MAP_FAILED) {
         known_fill(&circuit->prepared, slab);
-        error = known_prove(ops, backend, &circuit->prepared, slab, slab_bytes, text);
+        error = known_prove(ops, backend, &circuit->prepared, slab, text);
         munmap(slab, slab_bytes);
     }
     if (error < 0)

@@ -419,6 +419,7 @@ static bool gpu_start_one(struct gpu_worker *worker, struct gpu_held *held)
         .slab_index = (uint32_t)slab,
         .slab = worker->frame.port.slabs[slab].memory,
         .slab_bytes = worker->frame.port.slabs[slab].bytes,
+        .has_evaluations = held->grant.flags & MESSAGE_HAS_EVALUATIONS,
     };
     const int error = worker->ops->start(worker->backend, &partition);
     if (error == -EAGAIN)

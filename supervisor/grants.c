@@ -159,10 +159,13 @@ static int push(struct worker *worker, const struct message *grant)
 static struct message message_for(const struct supervisor *supervisor, const struct slot *slot,
                                   enum operation operation, uint64_t generation)
 {
+    const bool names_evaluations =
+        operation == OPERATION_SYNTHESIZE || operation == OPERATION_PROVE;
     return (struct message){
         .generation = generation,
         .slot = slot->index,
         .operation = (uint16_t)operation,
+        .flags = names_evaluations ? MESSAGE_HAS_EVALUATIONS : 0,
         .order_key = slot->order_key,
         .numbers =
             {

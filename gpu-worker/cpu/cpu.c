@@ -264,7 +264,9 @@ static int cpu_start(struct backend *backend, const struct backend_partition *pa
         else if (place->partition.id == partition->id)
             error = -EEXIST;
     }
-    if (error == 0 && !free_place)
+    if (error == 0 && !partition->has_evaluations)
+        error = -ENOTSUP;
+    else if (error == 0 && !free_place)
         error = -EAGAIN;
     else if (error == 0 && (partition->key >= BACKEND_KEYS_MAX || !backend->keys[partition->key]))
         error = -ENOENT;

@@ -41,6 +41,7 @@ struct partition {
     uint8_t *slab, *copy;
     size_t bytes;
     uint8_t expected[SUMS_BYTES_MAX];
+    bool has_evaluations;
     unsigned ends, uploads;
     bool is_cancelled;
     unsigned place; /* of its PROVED among all */
@@ -381,6 +382,7 @@ static void partition_make(struct conformance *run, const struct circuit *circui
     const struct slab_layout layout = prepared_slab_layout(prepared);
     memset(partition, 0, sizeof *partition);
     partition->bytes = layout.bytes;
+    partition->has_evaluations = true;
     partition->slab =
         mmap(NULL, layout.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT(partition->slab != MAP_FAILED);
@@ -396,6 +398,16 @@ static void partition_make(struct conformance *run, const struct circuit *circui
     memcpy(partition->copy, partition->slab, layout.bytes);
     /* The backend may only read: a write is a crash here. */
     mprotect(partition->slab, layout.bytes, PROT_READ);
+}
+
+/* The witness alone is left: whoever reads evaluations crashes. */
+static void partition_strip(const struct circuit *circuit, struct partition *partition)
+{
+    const struct slab_layout layout = prepared_slab_layout(&circuit->prepared);
+    const size_t bytes = slab_layout_used_bytes(&layout, false);
+    munmap(partition->slab + bytes, partition->bytes - bytes);
+    partition->bytes = bytes;
+    partition->has_evaluations = false;
 }
 
 static void partition_free(struct partition *partition)
@@ -443,6 +455,7 @@ static int start(struct conformance *run, uint32_t key, const struct partition *
         .slab_index = (uint32_t)id % SLABS_MAX,
         .slab = partition->slab,
         .slab_bytes = partition->bytes,
+        .has_evaluations = partition->has_evaluations,
     };
     return run->ops->start(run->backend, &given);
 }
@@ -513,8 +526,9 @@ static void conformance_known_answer(struct conformance *run)
     ASSERT_INT(error, 0);
 }
 
+/* The first `stripped` partitions hold no evaluations. */
 static void conformance_prove(struct conformance *run, const struct curve *curve,
-                              unsigned domain_log2, unsigned count)
+                              unsigned domain_log2, unsigned count, unsigned stripped)
 {
     struct circuit circuit;
     struct partition *partitions = calloc(count, sizeof *partitions);
@@ -522,6 +536,8 @@ static void conformance_prove(struct conformance *run, const struct curve *curve
     load(run, 3, &circuit);
     for (unsigned i = 0; i < count; i++) {
         partition_make(run, &circuit, &partitions[i]);
+        if (i < stripped)
+            partition_strip(&circuit, &partitions[i]);
         attach(run, &partitions[i], i);
     }
     for (unsigned begin = 0; begin < count; begin += BACKEND_PARTITIONS_MAX) {
@@ -679,10 +695,40 @@ static void with_backend(void (*check)(struct conformance *run))
 static void prove_all_sizes(struct conformance *run)
 {
     for (unsigned log2 = 1; log2 <= 9; log2++) {
-        conformance_prove(run, &curve_bn254, log2, 3);
-        conformance_prove(run, &curve_bls12_381, log2, 2);
+        conformance_prove(run, &curve_bn254, log2, 3, 0);
+        conformance_prove(run, &curve_bls12_381, log2, 2, 0);
     }
-    conformance_prove(run, &curve_bn254, 5, 20);
+    conformance_prove(run, &curve_bn254, 5, 20, 0);
+}
+
+/* A backend evaluates a and b itself, or says at once that it does not. */
+static void prove_from_the_witness(struct conformance *run)
+{
+    struct circuit circuit;
+    struct partition partition;
+    circuit_make(run, &circuit, &curve_bn254, 6);
+    partition_make(run, &circuit, &partition);
+    partition_strip(&circuit, &partition);
+    attach(run, &partition, 0);
+    load(run, 0, &circuit);
+    struct partition small = partition;
+    small.bytes--;
+    const int error = start(run, 0, &partition, 0, 0);
+    if (error == 0)
+        finish(run, &partition, 1, 1);
+    else
+        ASSERT_INT(error, -ENOTSUP);
+    ASSERT_INT(start(run, 0, &small, 1, 0), error == 0 ? -EINVAL : -ENOTSUP);
+    detach(run, 0);
+    partition_free(&partition);
+    drop(run, 0);
+    circuit_free(&circuit);
+    if (error < 0)
+        return;
+    for (unsigned log2 = 1; log2 <= 9; log2++) {
+        conformance_prove(run, &curve_bn254, log2, 3, 2);
+        conformance_prove(run, &curve_bls12_381, log2, 2, 1);
+    }
 }
 
 static void close_in_flight(struct conformance *run)
@@ -712,6 +758,11 @@ TEST(sums_equal_the_naive_ones_at_every_size_on_both_curves)
     with_backend(prove_all_sizes);
 }
 
+TEST(witnesses_alone_give_the_same_sums_where_the_backend_evaluates)
+{
+    with_backend(prove_from_the_witness);
+}
+
 TEST(the_lowest_order_key_is_proved_first)
 {
     with_backend(conformance_order);
@@ -739,6 +790,7 @@ TEST(closing_ends_what_is_in_flight)
 
 TEST_MAIN(CASE(the_known_answer_is_computed),
           CASE(sums_equal_the_naive_ones_at_every_size_on_both_curves),
+          CASE(witnesses_alone_give_the_same_sums_where_the_backend_evaluates),
           CASE(the_lowest_order_key_is_proved_first), CASE(every_cancelled_partition_ends_once),
           CASE(impossible_calls_are_refused), CASE(two_keys_of_different_curves_are_served_in_turn),
           CASE(closing_ends_what_is_in_flight))

@@ -113,6 +113,8 @@ struct message rig_message(struct rig *rig, enum operation operation, uint32_t s
         .order_key = rig->generation,
         .numbers = {number0, number1, 7, 1, clock_now_ns(), 0},
     };
+    if (operation == OPERATION_SYNTHESIZE || operation == OPERATION_PROVE)
+        grant.flags = MESSAGE_HAS_EVALUATIONS;
     return grant;
 }
 

@@ -39,7 +39,7 @@ struct message rig_start_ready(struct rig *rig, enum worker_kind kind, const cha
 void rig_slab(struct rig *rig, unsigned index, uint64_t bytes);
 void rig_send_key(struct rig *rig, uint32_t id, const struct rig_key *key);
 /* A grant of this operation with the next generation; numbers[2] = job 7, numbers[3] = partition 1,
- * numbers[4] = now. */
+ * numbers[4] = now; slabs are to hold evaluations. */
 struct message rig_message(struct rig *rig, enum operation operation, uint32_t slot,
                            uint64_t number0, uint64_t number1);
 /* Descriptors for a grant; borrowed. */
