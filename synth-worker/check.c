@@ -14,7 +14,7 @@ struct check {
     const struct curve *curve;
     const uint64_t *witness;
     const struct prepared *key;
-    const uint64_t *a, *b;
+    const uint64_t *a, *b; /* NULL: not evaluated */
     size_t begin;
     _Atomic size_t first;
 };
@@ -70,14 +70,14 @@ static void check_constraints_range(void *context, size_t begin, size_t end)
 }
 
 int check_constraints(struct pool *pool, const struct prepared *key, const uint8_t *slab,
-                      size_t begin, size_t end, struct reason *reason)
+                      bool has_evaluations, size_t begin, size_t end, struct reason *reason)
 {
     const struct slab_layout layout = prepared_slab_layout(key);
     struct check check = {
         .key = key,
         .witness = (const uint64_t *)(slab + layout.witness_off),
-        .a = (const uint64_t *)(slab + layout.a_off),
-        .b = (const uint64_t *)(slab + layout.b_off),
+        .a = has_evaluations ? (const uint64_t *)(slab + layout.a_off) : NULL,
+        .b = has_evaluations ? (const uint64_t *)(slab + layout.b_off) : NULL,
         .begin = begin,
         .first = SIZE_MAX,
     };

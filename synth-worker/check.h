@@ -3,6 +3,7 @@
  * name places, never values: a witness is secret. Blocking for the piece; spread over the pool. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "groth16/key/prepared.h"
@@ -14,7 +15,8 @@
 int check_values(struct pool *pool, const struct wtns *wtns, const uint64_t *witness, size_t begin,
                  size_t end, struct reason *reason);
 
-/* Constraints [begin, end): A w * B w = C w. Needs key->has_c and the evaluated rows. 0 or
- * -EBADMSG with the first one that does not hold. */
+/* Constraints [begin, end): A w * B w = C w. Needs key->has_c. With has_evaluations A w and B w are
+ * taken from the slab, otherwise evaluated on the way and not kept. 0 or -EBADMSG with the first
+ * one that does not hold. */
 int check_constraints(struct pool *pool, const struct prepared *key, const uint8_t *slab,
-                      size_t begin, size_t end, struct reason *reason);
+                      bool has_evaluations, size_t begin, size_t end, struct reason *reason);

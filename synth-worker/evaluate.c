@@ -53,10 +53,12 @@ static void evaluate_zero(uint8_t *slab, uint64_t begin, uint64_t end)
     memset(slab + begin, 0, end - begin);
 }
 
-void evaluate_pad(const struct prepared *key, uint8_t *slab)
+void evaluate_pad(const struct prepared *key, uint8_t *slab, bool has_evaluations)
 {
     const struct slab_layout layout = prepared_slab_layout(key);
     evaluate_zero(slab, layout.witness_off + layout.witness_bytes, layout.a_off);
+    if (!has_evaluations)
+        return;
     evaluate_zero(slab, layout.a_off + layout.evaluation_bytes, layout.b_off);
     evaluate_zero(slab, layout.b_off + layout.evaluation_bytes, layout.bytes);
 }

@@ -3,6 +3,7 @@
  * check.h. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +13,8 @@
 /* Rows [begin, end) of both, end <= 2^domain_log2; rows beyond the matrices become zero. */
 void evaluate_rows(struct pool *pool, const struct prepared *key, uint8_t *slab, size_t begin,
                    size_t end);
-/* Zeroes what lies between the regions, so that nothing of an earlier partition is left there. */
-void evaluate_pad(const struct prepared *key, uint8_t *slab);
+/* Zeroes what lies between the regions, so that nothing of an earlier partition is left there.
+ * Without evaluations the witness is the only region. */
+void evaluate_pad(const struct prepared *key, uint8_t *slab, bool has_evaluations);
 /* Zeroes the bytes [begin, end) of the slab, behind the regions: an earlier, larger partition's. */
 void evaluate_wipe(struct pool *pool, uint8_t *slab, uint64_t begin, uint64_t end);

@@ -164,18 +164,20 @@ static void synth_begin(struct synth_worker *worker, struct synth_partition *par
                             "the witness's descriptor did not arrive");
         return;
     }
+    const struct slab_layout layout = prepared_slab_layout(partition->key);
+    partition->has_evaluations = grant->flags & MESSAGE_HAS_EVALUATIONS;
+    partition->used_bytes = slab_layout_used_bytes(&layout, partition->has_evaluations);
     if (slab >= SLABS_MAX || !worker->frame.port.slabs[slab].memory ||
-        worker->frame.port.slabs[slab].bytes < prepared_slab_bytes(partition->key)) {
+        worker->frame.port.slabs[slab].bytes < partition->used_bytes) {
         reason_set(&reason, -ENOENT,
                    "slab %u did not arrive in this worker or is smaller than %llu", (unsigned)slab,
-                   (unsigned long long)prepared_slab_bytes(partition->key));
+                   (unsigned long long)partition->used_bytes);
         synth_answer_failed(worker, partition, BLAME_DEVICE, -ENOENT, reason.text);
         return;
     }
     partition->slab = worker->frame.port.slabs[slab].memory;
     partition->stale_bytes =
         synth_min(grant->numbers[GRANT_STALE], worker->frame.port.slabs[slab].bytes);
-    const struct slab_layout layout = prepared_slab_layout(partition->key);
     read_start(&partition->read, worker->frame.loop, partition->read.fd, partition->key,
                partition->slab + layout.witness_off);
     synth_stage_next(worker);
@@ -279,16 +281,18 @@ static void synth_values_piece(struct synth_worker *worker, struct synth_partiti
 
 static void synth_evaluate_piece(struct synth_worker *worker, struct synth_partition *partition)
 {
-    const size_t total = (size_t)1 << partition->key->shape.domain_log2;
+    const bool has_evaluations = partition->has_evaluations;
+    const size_t total = has_evaluations ? (size_t)1 << partition->key->shape.domain_log2 : 0;
     const size_t end = synth_min(total, partition->position + SYNTH_ROWS_PIECE);
     worker_stage(&worker->frame, PHASE_EVALUATE, partition->grant.slot);
-    evaluate_rows(worker->pool, partition->key, partition->slab, partition->position, end);
+    if (has_evaluations)
+        evaluate_rows(worker->pool, partition->key, partition->slab, partition->position, end);
     partition->position = end;
     if (end < total)
         return;
-    evaluate_pad(partition->key, partition->slab);
+    evaluate_pad(partition->key, partition->slab, has_evaluations);
     partition->step = SYNTH_WIPE;
-    partition->position = prepared_slab_bytes(partition->key);
+    partition->position = partition->used_bytes;
 }
 
 /* Belongs to the phase of evaluation: both write the slab. */
@@ -313,8 +317,9 @@ static void synth_constraints_piece(struct synth_worker *worker, struct synth_pa
     const size_t end = synth_min(total, partition->position + SYNTH_ROWS_PIECE);
     struct reason reason;
     worker_stage(&worker->frame, PHASE_CHECK, partition->grant.slot);
-    const int error = check_constraints(worker->pool, partition->key, partition->slab,
-                                        partition->position, end, &reason);
+    const int error =
+        check_constraints(worker->pool, partition->key, partition->slab, partition->has_evaluations,
+                          partition->position, end, &reason);
     partition->position = end;
     if (error == 0 && end < total)
         return;

@@ -18,7 +18,7 @@
 enum synth_step {
     SYNTH_READ,        /* waits for read.c */
     SYNTH_VALUES,      /* check_values from `position` */
-    SYNTH_EVALUATE,    /* evaluate_rows from `position` */
+    SYNTH_EVALUATE,    /* evaluate_rows from `position`; nothing where the device evaluates */
     SYNTH_WIPE,        /* evaluate_wipe from `position`, up to what is stale */
     SYNTH_CONSTRAINTS, /* check_constraints from `position`; only where the key has C */
 };
@@ -30,7 +30,9 @@ struct synth_partition {
     uint64_t taken_ns, step_began_ns;
     size_t position;
     const struct prepared *key;
+    bool has_evaluations; /* a and b are written too */
     uint8_t *slab;
+    uint64_t used_bytes;  /* of the slab, by this partition */
     uint64_t stale_bytes; /* of the slab, at most its size */
     struct read read;
 };

@@ -13,7 +13,7 @@
 #include "groth16/key/vkey_json.h"
 
 enum {
-    CHECK_ROWS = 128, /* rows of C evaluated at once, on the stack */
+    CHECK_ROWS = 128, /* rows of A, B and C evaluated at once, on the stack */
 };
 
 struct image {
@@ -200,22 +200,35 @@ static size_t first_broken_bls12_381(const uint64_t *a, const uint64_t *b, const
     return count;
 }
 
+/* Rows [row, row + count) of a matrix times the witness. */
+static void evaluate_part(const struct curve *curve, const struct matrix *matrix, size_t row,
+                          size_t count, const uint64_t *witness, uint64_t *ret_rows)
+{
+    struct matrix part = *matrix;
+
+    part.row_begin += row;
+    part.row_count = count;
+    curve->evaluate(&part, witness, ret_rows, 0, count);
+}
+
 size_t prepared_check_constraints(const struct prepared *prepared, const uint64_t *witness,
                                   const uint64_t *a, const uint64_t *b, size_t begin, size_t end)
 {
-    uint64_t c[CHECK_ROWS * 4];
+    const struct curve *curve = prepared->curve;
+    uint64_t part_a[CHECK_ROWS * 4], part_b[CHECK_ROWS * 4], part_c[CHECK_ROWS * 4];
     const size_t rows = prepared->matrix_c.row_count, limit = end < rows ? end : rows;
 
     for (size_t row = begin; row < limit;) {
         size_t count = limit - row < CHECK_ROWS ? limit - row : CHECK_ROWS, broken;
-        struct matrix part = prepared->matrix_c;
+        const uint64_t *rows_a = a ? a + 4 * row : part_a, *rows_b = b ? b + 4 * row : part_b;
 
-        part.row_begin += row;
-        part.row_count = count;
-        prepared->curve->evaluate(&part, witness, c, 0, count);
-        broken = prepared->curve->id == CURVE_BN254
-                     ? first_broken_bn254(a + 4 * row, b + 4 * row, c, count)
-                     : first_broken_bls12_381(a + 4 * row, b + 4 * row, c, count);
+        if (!a)
+            evaluate_part(curve, &prepared->matrix_a, row, count, witness, part_a);
+        if (!b)
+            evaluate_part(curve, &prepared->matrix_b, row, count, witness, part_b);
+        evaluate_part(curve, &prepared->matrix_c, row, count, witness, part_c);
+        broken = curve->id == CURVE_BN254 ? first_broken_bn254(rows_a, rows_b, part_c, count)
+                                          : first_broken_bls12_381(rows_a, rows_b, part_c, count);
         if (broken < count)
             return row + broken;
         row += count;

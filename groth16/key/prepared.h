@@ -133,6 +133,7 @@ static inline uint64_t prepared_slab_bytes(const struct prepared *prepared)
 /* Checks A w * B w = C w for the constraints [begin, end).
  * Returns the index of the first broken constraint as circom and snarkjs number them (from 0), or
  * `end` when all hold (rows past the last constraint hold). a and b are all rows of A w and B w as
- * evaluated (fr), indexed from row 0; needs has_c. One thread; callers split the range. */
+ * evaluated (fr), indexed from row 0, or NULL: then they are evaluated here and not kept. Needs
+ * has_c. One thread; callers split the range. */
 size_t prepared_check_constraints(const struct prepared *prepared, const uint64_t *witness,
                                   const uint64_t *a, const uint64_t *b, size_t begin, size_t end);

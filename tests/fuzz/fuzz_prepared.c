@@ -20,8 +20,10 @@ static void use(const struct prepared *prepared)
     witness[0] = 1;
     prepared->curve->evaluate(&prepared->matrix_a, witness, a, 0, rows);
     prepared->curve->evaluate(&prepared->matrix_b, witness, b, 0, rows);
-    if (prepared->has_c)
+    if (prepared->has_c) {
         (void)prepared_check_constraints(prepared, witness, a, b, 0, rows);
+        (void)prepared_check_constraints(prepared, witness, NULL, NULL, 0, rows);
+    }
     free(witness);
     free(a);
     free(b);

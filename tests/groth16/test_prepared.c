@@ -104,6 +104,12 @@ static size_t first_broken(const struct prepared *prepared, const uint64_t *witn
     prepared->curve->evaluate(&prepared->matrix_a, witness, a, 0, rows);
     prepared->curve->evaluate(&prepared->matrix_b, witness, b, 0, rows);
     broken = prepared_check_constraints(prepared, witness, a, b, 0, rows);
+    /* Without the rows the answer is the same, from any place on. */
+    ASSERT_INT(prepared_check_constraints(prepared, witness, NULL, NULL, 0, rows), broken);
+    if (broken < rows) {
+        ASSERT_INT(prepared_check_constraints(prepared, witness, NULL, NULL, 0, broken), broken);
+        ASSERT_INT(prepared_check_constraints(prepared, witness, NULL, NULL, broken, rows), broken);
+    }
     free(a);
     free(b);
     return broken == rows ? SIZE_MAX : broken;

@@ -184,6 +184,79 @@ TEST(what_an_earlier_partition_left_behind_the_new_one_is_zeroed)
     check_stale(NULL, 50000); /* more than the slab: all of it */
 }
 
+/* The device evaluates: the slab holds the witness, zeroes up to what is stale, and nothing else is
+ * touched; it need be no larger than the witness. */
+static void check_witness_alone(const char *r1cs, uint64_t slab_pages, uint64_t stale_pages)
+{
+    struct rig rig;
+    struct rig_key key;
+    struct message grant, answer;
+    rig_key_make(&key, CUZK_SYNTH, "good/chain12.bn128/circuit.zkey", r1cs);
+    const struct slab_layout layout = prepared_slab_layout(&key.prepared);
+    const uint64_t bytes = layout.a_off + slab_pages * 4096;
+    rig_start_ready(&rig, WORKER_SYNTH, CUZK_SYNTH, "auto", two_threads);
+    rig_slab(&rig, 0, bytes);
+    rig_send_key(&rig, 0, &key);
+    const int fd = rig_open("good/chain12.bn128/w1.wtns");
+    grant = rig_message(&rig, OPERATION_SYNTHESIZE, 0, 0, 0);
+    grant.flags = 0;
+    grant.numbers[GRANT_STALE] = stale_pages * 4096;
+    rig_input(&rig, &grant, &fd, 1);
+    rig_grant(&rig, &grant);
+    ASSERT(rig_take(&rig, &answer, 60000));
+    if (answer.blame)
+        fprintf(stderr, "%s\n", rig_text(&answer));
+    ASSERT_INT(answer.blame, BLAME_NONE);
+
+    const uint8_t *slab = rig.slab_memory[0];
+    const uint64_t stale = stale_pages * 4096 > layout.a_off ? stale_pages * 4096 : layout.a_off;
+    struct wtns wtns;
+    struct reason reason;
+    ASSERT_INT(wtns_open(fd, &wtns, &reason), 0);
+    ASSERT_INT(wtns.data_bytes, layout.witness_bytes);
+    uint8_t *values = malloc(wtns.data_bytes);
+    ASSERT_INT(pread(fd, values, wtns.data_bytes, (off_t)wtns.data_off), wtns.data_bytes);
+    ASSERT(memcmp(slab, values, wtns.data_bytes) == 0);
+    free(values);
+    for (uint64_t i = layout.witness_bytes; i < stale; i++)
+        ASSERT_INT(slab[i], 0);
+    for (uint64_t i = stale; i < bytes; i++)
+        ASSERT_INT(slab[i], 0xa5);
+    close(fd);
+    ASSERT_INT(rig_stop(&rig), 0);
+    rig_key_destroy(&key);
+}
+
+TEST(only_the_witness_is_written_where_the_device_evaluates)
+{
+    check_witness_alone(NULL, 0, 0);
+    check_witness_alone("good/chain12.bn128/circuit.r1cs", 0, 0);
+    check_witness_alone(NULL, 300, 0);
+    check_witness_alone("good/chain12.bn128/circuit.r1cs", 300, 290);
+}
+
+TEST(a_broken_constraint_is_found_without_evaluations)
+{
+    struct rig rig;
+    struct rig_key key;
+    struct message grant, answer;
+    const int fd = rig_open("bad/wtns_unsatisfied.wtns");
+    rig_key_make(&key, CUZK_SYNTH, "good/mul.bn128/circuit.zkey", "good/mul.bn128/circuit.r1cs");
+    rig_start_ready(&rig, WORKER_SYNTH, CUZK_SYNTH, "auto", two_threads);
+    rig_slab(&rig, 0, 4096);
+    rig_send_key(&rig, 0, &key);
+    grant = rig_message(&rig, OPERATION_SYNTHESIZE, 0, 0, 0);
+    grant.flags = 0;
+    rig_input(&rig, &grant, &fd, 1);
+    rig_grant(&rig, &grant);
+    ASSERT(rig_take(&rig, &answer, 60000));
+    ASSERT_INT(answer.blame, BLAME_INPUT);
+    ASSERT(strstr(rig_text(&answer), "does not satisfy constraint 0 of 1"));
+    close(fd);
+    ASSERT_INT(rig_stop(&rig), 0);
+    rig_key_destroy(&key);
+}
+
 TEST(a_pipe_is_refused_without_hanging)
 {
     struct rig rig;
@@ -403,6 +476,8 @@ TEST_MAIN(CASE(good_witnesses_are_read_checked_and_evaluated_on_io_uring),
           CASE(good_witnesses_are_read_checked_and_evaluated_on_ppoll),
           CASE(bad_witnesses_are_refused_with_their_reason_and_the_next_good_one_is_taken),
           CASE(what_an_earlier_partition_left_behind_the_new_one_is_zeroed),
+          CASE(only_the_witness_is_written_where_the_device_evaluates),
+          CASE(a_broken_constraint_is_found_without_evaluations),
           CASE(a_pipe_is_refused_without_hanging), CASE(a_file_open_for_direct_reads_is_refused),
           CASE(a_first_value_other_than_one_is_refused),
           CASE(a_grant_without_key_slab_or_descriptor_blames_the_device),
