@@ -3,9 +3,11 @@
  * Every key, with type, default and range, is a row of config/options.c. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/devices.h"
 #include "config/limits.h"
 #include "runtime/log.h"
 #include "runtime/loop.h"
@@ -28,6 +30,13 @@ enum config_gpu_backend {
     CONFIG_GPU_BACKEND_CUDA,
     CONFIG_GPU_BACKEND_CPU,
     CONFIG_GPU_BACKEND_AUTO,
+};
+
+/* Who evaluates a = A w and b = B w. */
+enum config_evaluate {
+    CONFIG_EVALUATE_AUTO, /* the device where there is one */
+    CONFIG_EVALUATE_GPU,
+    CONFIG_EVALUATE_CPU,
 };
 
 struct config_ring {
@@ -63,8 +72,14 @@ struct config {
     uint32_t synth_workers;
     uint32_t synth_threads; /* never 0: auto is resolved to the cores this process may use */
     enum config_malloc_trim synth_malloc_trim;
+    enum config_evaluate synth_evaluate;
+    bool device_evaluates; /* what synth_evaluate comes to: slabs hold the witness alone */
     enum config_gpu_backend gpu_backend;
     uint32_t gpu_threads; /* never 0 */
+    char *gpu_devices_text;
+    struct devices gpu_devices;   /* the same, parsed */
+    uint64_t gpu_vram_limit;      /* 0: none */
+    uint32_t gpu_requires_pinned; /* 0 or 1 */
     enum config_malloc_trim gpu_malloc_trim;
     uint32_t finalizer_workers;
     enum config_malloc_trim finalizer_malloc_trim;
@@ -99,4 +114,5 @@ void config_print_man(FILE *out);
 
 const char *config_huge_pages_to_string(enum config_huge_pages value);
 const char *config_malloc_trim_to_string(enum config_malloc_trim value);
+const char *config_evaluate_to_string(enum config_evaluate value);
 const char *config_gpu_backend_to_string(enum config_gpu_backend value);

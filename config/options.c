@@ -34,6 +34,11 @@ static const struct option_choice malloc_trims[] = {{"always", CONFIG_MALLOC_TRI
                                                     {"idle", CONFIG_MALLOC_TRIM_IDLE},
                                                     {"off", CONFIG_MALLOC_TRIM_OFF},
                                                     {NULL, 0}};
+static const struct option_choice evaluates[] = {{"auto", CONFIG_EVALUATE_AUTO},
+                                                 {"gpu", CONFIG_EVALUATE_GPU},
+                                                 {"cpu", CONFIG_EVALUATE_CPU},
+                                                 {NULL, 0}};
+static const struct option_choice yes_or_no[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
 static const struct option_choice gpu_backends[] = {{"cuda", CONFIG_GPU_BACKEND_CUDA},
                                                     {"cpu", CONFIG_GPU_BACKEND_CPU},
                                                     {"auto", CONFIG_GPU_BACKEND_AUTO},
@@ -96,8 +101,9 @@ const struct option options[] = {
      SLABS_MAX, NULL, "Number of slabs: partitions that may be between synthesis and proof."},
     {"Ring", "SlabSize", OPTION_PLAIN | OPTION_NAMED, OPTION_SIZE, IN_RING(slab_bytes), "256M", MIB,
      1024 * GIB, NULL,
-     "Size of one slab. It holds a witness and two evaluations: 96 bytes a constraint and more. A "
-     "circuit that fits no slab is refused when it is added, with the size it needs."},
+     "Size of one slab. It holds a witness, 32 bytes a wire, and unless the card evaluates "
+     "(Evaluate=) two evaluations, 64 bytes a point of the domain. A circuit that fits no slab is "
+     "refused when it is added, with the size it needs."},
 
     {"Synthesis", "Workers", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(synth_workers), "1", 1,
      SYNTH_WORKERS_MAX, NULL, "Number of processes."},
@@ -105,11 +111,30 @@ const struct option options[] = {
      OPTION_THREADS_MAX, NULL, THREADS_HELP},
     {"Synthesis", "MallocTrim", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(synth_malloc_trim), "idle",
      0, 0, malloc_trims, MALLOC_TRIM_HELP},
+    {"Synthesis", "Evaluate", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(synth_evaluate), "auto", 0, 0,
+     evaluates,
+     "Who evaluates the constraints. gpu: the card, from matrices that lie in its memory; slabs "
+     "then "
+     "hold the witness alone and a third or less crosses the bus. cpu: synthesis, into the slab. "
+     "auto: gpu with Backend=cuda, otherwise cpu."},
 
     {"GPU", "Backend", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(gpu_backend), "cuda", 0, 0,
      gpu_backends,
      "cuda refuses to start without a usable NVIDIA GPU; cpu proves on the processor; auto takes "
      "cuda and otherwise cpu, with a warning."},
+    {"GPU", "Devices", OPTION_PLAIN, OPTION_DEVICES, IN_CONFIG(gpu_devices_text), "auto", 0, 0,
+     NULL,
+     "The cards to prove on, one process each: UUIDs as `nvidia-smi -L` shows them, separated by "
+     "spaces. auto: the first card that can be used."},
+    {"GPU", "VramLimit", OPTION_PLAIN, OPTION_SIZE, IN_CONFIG(gpu_vram_limit), "0", 0, 16384 * GIB,
+     NULL,
+     "Memory of each card that may be used. What does not fit of a key is streamed from host "
+     "memory underneath the computation. 0: all that is free at start."},
+    {"GPU", "RequirePinned", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(gpu_requires_pinned), "yes", 0,
+     0, yes_or_no,
+     "yes refuses to start when host memory cannot be registered with the card (pinned); no goes "
+     "on "
+     "with ordinary copies, several times slower, and says so in log and status."},
     {"GPU", "Threads", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(gpu_threads), "0", 0,
      OPTION_THREADS_MAX, NULL, THREADS_HELP},
     {"GPU", "MallocTrim", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(gpu_malloc_trim), "idle", 0, 0,
@@ -175,6 +200,10 @@ const char *option_range(const struct option *option, char *ret, size_t bytes)
     case OPTION_TIME:
         snprintf(ret, bytes, "%s to %s", units_print_time(option->min, low),
                  units_print_time(option->max, high));
+        break;
+    case OPTION_DEVICES:
+        snprintf(ret, bytes, "auto, or at most %d different UUIDs (GPU-... or MIG-...)",
+                 GPU_WORKERS_MAX);
         break;
     case OPTION_INTEGER:
     case OPTION_CHOICE:

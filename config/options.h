@@ -11,6 +11,7 @@ enum option_type {
     OPTION_TIME,    /* uint64_t ns */
     OPTION_INTEGER, /* uint32_t */
     OPTION_CHOICE,  /* a 4-byte enum */
+    OPTION_DEVICES, /* char *; config/devices.h */
 };
 
 /* Where a section may stand: [Ring], [Ring "name"]. */

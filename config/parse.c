@@ -3,7 +3,6 @@
 #include "config/parse.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include "config/name.h"
 #include "config/nearest.h"
 #include "config/origins.h"
-#include "config/socket_path.h"
 #include "config/units.h"
 
 enum {
@@ -238,7 +236,7 @@ static int refuse_value(struct parser *parser, const struct option *option, cons
     static const char *const nouns[] = {
         [OPTION_PATH] = "an absolute path",           [OPTION_SIZE] = "a size such as 256M",
         [OPTION_TIME] = "a time such as 30s or 2min", [OPTION_INTEGER] = "a number",
-        [OPTION_CHOICE] = "one of its values",
+        [OPTION_CHOICE] = "one of its values",        [OPTION_DEVICES] = "a list of cards",
     };
     char range[RANGE_TEXT_BYTES];
     const char *key = option->key;
@@ -253,6 +251,8 @@ static int refuse_value(struct parser *parser, const struct option *option, cons
     if (strpbrk(value, "#;"))
         return refuse(parser, "%s=%.200s: comments stand on lines of their own; allowed: %s", key,
                       value, range);
+    if (error == -EEXIST)
+        return refuse(parser, "%s=%.200s names a card twice; one process serves each", key, value);
     if (error == -ERANGE || option->choices || option->type == OPTION_PATH)
         return refuse(parser, "%s=%.200s is not allowed; allowed: %s", key, value, range);
     return refuse(parser, "%s=%.200s is not %s; allowed: %s", key, value, nouns[option->type],
@@ -341,12 +341,28 @@ static int parse_number(const struct option *option, const char *value, uint64_t
             }
         break;
     case OPTION_PATH:
+    case OPTION_DEVICES:
         break;
     }
     return -EINVAL;
 }
 
-/* -EINVAL: not of the type; -ERANGE: not allowed; -ENOMEM. */
+static int assign_devices(char **field, const char *value)
+{
+    struct devices devices;
+    int r = devices_parse(value, &devices);
+    char *copy = r == 0 ? strdup(value) : NULL;
+
+    if (r < 0)
+        return r == -E2BIG ? -ERANGE : r;
+    if (!copy)
+        return -ENOMEM;
+    free(*field);
+    *field = copy;
+    return 0;
+}
+
+/* -EINVAL: not of the type; -ERANGE: not allowed; -EEXIST: said twice; -ENOMEM. */
 static int assign(struct config *config, const struct option *option, uint32_t instance,
                   const char *value)
 {
@@ -355,6 +371,8 @@ static int assign(struct config *config, const struct option *option, uint32_t i
 
     if (option->type == OPTION_PATH)
         return assign_path((char **)field, option, value);
+    if (option->type == OPTION_DEVICES)
+        return assign_devices((char **)field, value);
     int r = parse_number(option, value, &number);
     if (r < 0)
         return r;
@@ -390,100 +408,5 @@ int parse_defaults(struct config *ret)
         return r;
     }
     *ret = config;
-    return 0;
-}
-
-/* "FILE:LINE: " of where a value or a section was set, or "default: ". */
-static const char *place(struct config *config, const struct option *option, enum option_base base,
-                         uint32_t instance, char ret[PATH_BYTES_MAX])
-{
-    const struct config_origin *origin =
-        config_origins_find(config->origins, option, base, instance);
-
-    if (origin)
-        snprintf(ret, PATH_BYTES_MAX, "%s:%u: ", config->origins->files[origin->file],
-                 origin->line);
-    else
-        ret[0] = '\0';
-    return ret;
-}
-
-static int check_rings(struct config *config, struct config_fault *fault)
-{
-    const struct option *size = option_find("Ring", OPTION_NAMED, "SlabSize");
-    const struct option *count = option_find("Ring", OPTION_NAMED, "Slabs");
-    char where[PATH_BYTES_MAX], slab[UNITS_TEXT_BYTES], page[UNITS_TEXT_BYTES];
-    uint64_t total = 0;
-
-    for (uint32_t i = 0; i < config->ring_count; i++) {
-        const struct config_ring *ring = &config->rings[i];
-        if (config->huge_pages != CONFIG_HUGE_PAGES_OFF &&
-            ring->slab_bytes % config->huge_page_bytes != 0)
-            return parse_fault(fault, -EBADMSG,
-                               "%sSlabSize=%s of ring \"%s\" is not a multiple of HugePageSize=%s",
-                               place(config, size, OPTION_OF_RING, i, where),
-                               units_print_size(ring->slab_bytes, slab), ring->name,
-                               units_print_size(config->huge_page_bytes, page));
-        total += ring->slab_count;
-        if (total > SLABS_MAX)
-            return parse_fault(fault, -EBADMSG,
-                               "%sSlabs= of all rings add up to more than %d; allowed: 1 to %d "
-                               "in all",
-                               place(config, count, OPTION_OF_RING, i, where), SLABS_MAX,
-                               SLABS_MAX);
-    }
-    return 0;
-}
-
-static int check_sockets(struct config *config, struct config_fault *fault)
-{
-    const struct option *socket = option_find("Supervisor", OPTION_PLAIN, "Socket");
-    const struct option *admin = option_find("Supervisor", OPTION_PLAIN, "AdminSocket");
-    char where[PATH_BYTES_MAX], derived[SOCKET_PATH_BYTES];
-
-    if (!config->admin_socket_path) {
-        if (socket_path_admin(config->socket_path, derived) < 0)
-            return parse_fault(fault, -EBADMSG,
-                               "%sSocket= is too long for -admin to be added to it; allowed: at "
-                               "most %d bytes, or set AdminSocket=",
-                               place(config, socket, OPTION_OF_CONFIG, 0, where),
-                               SOCKET_PATH_BYTES - 1 - 6);
-        config->admin_socket_path = strdup(derived);
-        if (!config->admin_socket_path)
-            return out_of_memory(fault);
-    }
-    if (strcmp(config->socket_path, config->admin_socket_path) == 0)
-        return parse_fault(fault, -EBADMSG, "%sAdminSocket= is the same as Socket=",
-                           place(config, admin, OPTION_OF_CONFIG, 0, where));
-    return 0;
-}
-
-static uint32_t usable_cores(void)
-{
-    cpu_set_t cores;
-
-    if (sched_getaffinity(0, sizeof cores, &cores) < 0)
-        return 1;
-    return (uint32_t)CPU_COUNT(&cores);
-}
-
-int parse_finish(struct config *config, struct config_fault *ret_fault)
-{
-    char where[PATH_BYTES_MAX];
-    int r = check_sockets(config, ret_fault);
-
-    if (r == 0)
-        r = check_rings(config, ret_fault);
-    if (r < 0)
-        return r;
-    for (uint32_t i = 0; i < config->circuit_count; i++)
-        if (!config->circuits[i].zkey_path)
-            return parse_fault(ret_fault, -EBADMSG, "%s[Circuit \"%s\"] has no Zkey=",
-                               place(config, NULL, OPTION_OF_CIRCUIT, i, where),
-                               config->circuits[i].name);
-    if (config->synth_threads == 0)
-        config->synth_threads = usable_cores();
-    if (config->gpu_threads == 0)
-        config->gpu_threads = usable_cores();
     return 0;
 }

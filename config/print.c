@@ -23,6 +23,7 @@ static const char *value_text(const struct option *option, const void *base,
 
     switch (option->type) {
     case OPTION_PATH:
+    case OPTION_DEVICES:
         return *(char *const *)field;
     case OPTION_SIZE:
         return units_print_size(*(const uint64_t *)field, buffer);
@@ -214,6 +215,11 @@ const char *config_huge_pages_to_string(enum config_huge_pages value)
 const char *config_malloc_trim_to_string(enum config_malloc_trim value)
 {
     return config_choice("Synthesis", "MallocTrim", value);
+}
+
+const char *config_evaluate_to_string(enum config_evaluate value)
+{
+    return config_choice("Synthesis", "Evaluate", value);
 }
 
 const char *config_gpu_backend_to_string(enum config_gpu_backend value)

@@ -136,7 +136,8 @@ void circuit_settle_prepared(struct circuit *circuit)
     char needed[UNITS_TEXT_BYTES], there[UNITS_TEXT_BYTES], allowed[UNITS_TEXT_BYTES];
     const struct memory *memory = &circuit->supervisor->memory;
     uint64_t step = memory->pages == SLAB_PAGES_OFF ? 4096 : memory->hugepage_bytes;
-    circuit->ring = memory_ring_for(memory, circuit->facts.slab_bytes);
+    uint64_t bytes = circuit_slab_bytes(circuit);
+    circuit->ring = memory_ring_for(memory, bytes);
     circuit->state = CIRCUIT_PREPARED;
     circuit->error[0] = '\0';
     if (circuit->ring < RINGS_MAX)
@@ -145,9 +146,9 @@ void circuit_settle_prepared(struct circuit *circuit)
     snprintf(circuit->error, sizeof circuit->error,
              "one partition needs a slab of %s and the largest has %s: set SlabSize=%s or more in "
              "a [Ring] section and restart cuzkd",
-             units_print_size(circuit->facts.slab_bytes, needed),
+             units_print_size(bytes, needed),
              units_print_size(memory_slab_bytes_max(memory), there),
-             units_print_size((circuit->facts.slab_bytes + step - 1) / step * step, allowed));
+             units_print_size((bytes + step - 1) / step * step, allowed));
 }
 
 static int keep(struct circuit *circuit)

@@ -85,6 +85,11 @@ int circuits_init(struct supervisor *supervisor)
     return circuit_config_begin(supervisor);
 }
 
+uint64_t circuit_slab_bytes(const struct circuit *circuit)
+{
+    return facts_slab_bytes(&circuit->facts, !circuit->supervisor->config.device_evaluates);
+}
+
 void circuits_destroy(struct circuits *circuits)
 {
     for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {

@@ -67,6 +67,8 @@ static inline bool circuit_has_facts(const struct circuit *circuit)
     return circuit->facts.curve != NULL;
 }
 
+/* Bytes of a slab that one partition takes, in the daemon's mode of evaluation. */
+uint64_t circuit_slab_bytes(const struct circuit *circuit);
 const char *circuit_state_to_string(enum circuit_state state); /* as clients see it */
 
 /* Opens the folders, takes in what they hold and begins to prepare what the configuration names.

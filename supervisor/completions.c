@@ -124,7 +124,7 @@ static const char *take_success(struct worker *worker, struct slot *slot,
         if (slot->slab < 0)
             return "it wrote no slab";
         memory_mark_written(&supervisor->memory, (uint32_t)slot->slab,
-                            slot->circuit->facts.slab_bytes);
+                            circuit_slab_bytes(slot->circuit));
         return apply(supervisor, slot, SLOT_EVENT_SYNTHESIZED);
     case OPERATION_PROVE:
         if (message->payload_bytes != sums_bytes(curve))

@@ -123,6 +123,12 @@ json_t *facts_to_json(const struct facts *facts)
                      "vk_digest", facts->vk_digest, "has_c", (int)facts->has_c);
 }
 
+uint64_t facts_slab_bytes(const struct facts *facts, bool has_evaluations)
+{
+    const struct slab_layout layout = slab_layout_make(facts->variable_count, facts->domain_log2);
+    return slab_layout_used_bytes(&layout, has_evaluations);
+}
+
 static unsigned digit(char c)
 {
     return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;

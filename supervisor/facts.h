@@ -19,7 +19,8 @@ enum {
 struct facts {
     const struct curve *curve;
     uint32_t variable_count, public_count, constraint_count, domain_log2;
-    uint64_t slab_bytes, file_bytes;
+    uint64_t slab_bytes; /* with evaluations: the most that a partition can take of a slab */
+    uint64_t file_bytes;
     bool has_c;
     char key_digest[FACTS_DIGEST_TEXT_BYTES], vk_digest[FACTS_DIGEST_TEXT_BYTES];
 };
@@ -33,5 +34,7 @@ int facts_from_json(const json_t *object, struct facts *ret, char *ret_error, si
 json_t *facts_to_json(const struct facts *facts); /* NULL: memory is short */
 /* 64 lower-case hex digits: it becomes part of a file name and of arguments. */
 bool facts_digest_is_valid(const char *text);
+/* Bytes of a slab that one partition takes, with or without evaluations in it. */
+uint64_t facts_slab_bytes(const struct facts *facts, bool has_evaluations);
 /* The digest of the verifying key as bytes. */
 void facts_vk_digest(const struct facts *facts, uint8_t ret[FACTS_DIGEST_BYTES]);

@@ -159,13 +159,14 @@ static int push(struct worker *worker, const struct message *grant)
 static struct message message_for(const struct supervisor *supervisor, const struct slot *slot,
                                   enum operation operation, uint64_t generation)
 {
-    const bool names_evaluations =
-        operation == OPERATION_SYNTHESIZE || operation == OPERATION_PROVE;
+    const bool has_evaluations =
+        (operation == OPERATION_SYNTHESIZE || operation == OPERATION_PROVE) &&
+        !supervisor->config.device_evaluates;
     return (struct message){
         .generation = generation,
         .slot = slot->index,
         .operation = (uint16_t)operation,
-        .flags = names_evaluations ? MESSAGE_HAS_EVALUATIONS : 0,
+        .flags = has_evaluations ? MESSAGE_HAS_EVALUATIONS : 0,
         .order_key = slot->order_key,
         .numbers =
             {
@@ -201,7 +202,7 @@ static int grant_synthesize(struct supervisor *supervisor, const struct dispatch
         slot->slab = -1;
         return r;
     }
-    memory_mark_begun(&supervisor->memory, (uint32_t)slab, slot->circuit->facts.slab_bytes);
+    memory_mark_begun(&supervisor->memory, (uint32_t)slab, circuit_slab_bytes(slot->circuit));
     memset(slot->phase_us, 0, sizeof slot->phase_us);
     pipeline_grant(supervisor, slot, SLOT_EVENT_GRANT_SYNTHESIZE, worker, OPERATION_SYNTHESIZE,
                    generation);

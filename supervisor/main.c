@@ -45,7 +45,11 @@ static void print_memory_plan(const struct config *config)
     if (config->huge_pages != CONFIG_HUGE_PAGES_OFF)
         printf(" = %llu pages of %s", (unsigned long long)(sum / config->huge_page_bytes),
                units_print_size(config->huge_page_bytes, size));
-    printf("\n#   on top: the prepared key of each circuit in use, rounded up to pages, and the "
+    printf("\n#   a partition takes %s\n",
+           config->device_evaluates
+               ? "32 bytes a wire: its witness (the card evaluates)"
+               : "32 bytes a wire and 64 a point of the domain: its witness and two evaluations");
+    printf("#   on top: the prepared key of each circuit in use, rounded up to pages, and the "
            "workers' own heaps\n");
 }
 

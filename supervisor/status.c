@@ -224,7 +224,7 @@ void status_write_circuit(struct reply *reply, const struct circuit *circuit)
         reply_integer(reply, "public", facts->public_count);
         reply_integer(reply, "constraints", facts->constraint_count);
         reply_integer(reply, "domain", UINT64_C(1) << facts->domain_log2);
-        reply_integer(reply, "slab_bytes", facts->slab_bytes);
+        reply_integer(reply, "slab_bytes", circuit_slab_bytes(circuit));
         reply_integer(reply, "key_bytes", facts->file_bytes);
         reply_bool(reply, "checks_constraints", facts->has_c);
         reply_string(reply, "key_digest", facts->key_digest);

@@ -58,6 +58,11 @@ TEST(defaults_are_the_documented_ones)
     ASSERT_INT(config.rings[0].slab_count, 4);
     ASSERT_INT(config.rings[0].slab_bytes, 256 * MIB);
     ASSERT_INT(config.gpu_backend, CONFIG_GPU_BACKEND_CUDA);
+    ASSERT_INT(config.synth_evaluate, CONFIG_EVALUATE_AUTO);
+    ASSERT(config.device_evaluates);
+    ASSERT_INT(config.gpu_devices.count, 0);
+    ASSERT_INT(config.gpu_vram_limit, 0);
+    ASSERT_INT(config.gpu_requires_pinned, 1);
     ASSERT_INT(config.synth_workers, 1);
     ASSERT(config.synth_threads >= 1 && config.gpu_threads >= 1);
     ASSERT_INT(config.finalizer_malloc_trim, CONFIG_MALLOC_TRIM_ALWAYS);
@@ -102,6 +107,67 @@ TEST(every_kind_of_value_is_read)
     ASSERT_STR(config.circuits[1].zkey_path, "/k");
     ASSERT(!config.circuits[1].r1cs_path);
     config_destroy(&config);
+}
+
+/* Loads text that must be good. */
+static struct config loaded(const char *text)
+{
+    struct config config;
+    if (load_text(text, &config) < 0) {
+        fprintf(stderr, "message: %s\n", fault.text);
+        ASSERT(!"the text loads");
+    }
+    return config;
+}
+
+TEST(the_device_evaluates_where_there_is_one_unless_told_otherwise)
+{
+    static const struct {
+        const char *text;
+        bool device_evaluates;
+    } cases[] = {
+        {"[GPU]\nBackend=cuda\n", true},
+        {"[GPU]\nBackend=cpu\n", false},
+        {"[GPU]\nBackend=auto\n", false},
+        {"[Synthesis]\nEvaluate=gpu\n", true},
+        {"[Synthesis]\nEvaluate=cpu\n", false},
+        {"[Synthesis]\nEvaluate=cpu\n[GPU]\nBackend=auto\n", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config config = loaded(cases[i].text);
+        ASSERT_INT(config.device_evaluates, cases[i].device_evaluates);
+        config_destroy(&config);
+    }
+    REFUSED("[Synthesis]\nEvaluate=gpu\n[GPU]\nBackend=cpu\n",
+            "test.conf:2: ", "Evaluate=gpu needs [GPU] Backend=cuda, and it is cpu",
+            "Evaluate=auto or cpu");
+    REFUSED("[Synthesis]\nEvaluate=gpu\n[GPU]\nBackend=auto\n", "and it is auto");
+    REFUSED("[Synthesis]\nEvaluate=both\n", "auto, gpu or cpu");
+}
+
+TEST(cards_are_named_by_uuid_each_once)
+{
+    struct config config = loaded("[GPU]\nDevices=GPU-1a2b  MIG-GPU-3c/1/0\nVramLimit=20G\n"
+                                  "RequirePinned=no\n");
+    ASSERT_INT(config.gpu_devices.count, 2);
+    ASSERT_STR(config.gpu_devices.uuids[0], "GPU-1a2b");
+    ASSERT_STR(config.gpu_devices.uuids[1], "MIG-GPU-3c/1/0");
+    ASSERT_INT(config.gpu_vram_limit, UINT64_C(20) << 30);
+    ASSERT_INT(config.gpu_requires_pinned, 0);
+    config_destroy(&config);
+    config = loaded("[GPU]\nDevices=auto\nBackend=cpu\n");
+    ASSERT_INT(config.gpu_devices.count, 0);
+    config_destroy(&config);
+    REFUSED("[GPU]\nDevices=0 1\n", "test.conf:2: ", "is not a list of cards",
+            "at most 8 different UUIDs");
+    REFUSED("[GPU]\nDevices=GPU-1a, GPU-2b\n", "is not a list of cards");
+    REFUSED("[GPU]\nDevices=auto GPU-1a\n", "is not a list of cards");
+    REFUSED("[GPU]\nDevices=GPU-1a GPU-2b GPU-1A\n", "names a card twice");
+    REFUSED("[GPU]\nDevices=GPU-1 GPU-2 GPU-3 GPU-4 GPU-5 GPU-6 GPU-7 GPU-8 GPU-9\n", "at most 8");
+    REFUSED("[GPU]\nDevices=GPU-1a\nBackend=cpu\n",
+            "test.conf:2: ", "needs [GPU] Backend=cuda, and it is cpu");
+    REFUSED("[GPU]\nVramLimit=lots\n", "a size such as 256M");
+    REFUSED("[GPU]\nRequirePinned=maybe\n", "yes or no");
 }
 
 TEST(unknown_names_are_refused_with_place_and_suggestion)
@@ -379,6 +445,8 @@ TEST(help_and_default_of_every_option_fit_the_generated_texts)
 }
 
 TEST_MAIN(CASE(defaults_are_the_documented_ones), CASE(every_kind_of_value_is_read),
+          CASE(the_device_evaluates_where_there_is_one_unless_told_otherwise),
+          CASE(cards_are_named_by_uuid_each_once),
           CASE(unknown_names_are_refused_with_place_and_suggestion),
           CASE(duplicate_keys_are_refused), CASE(values_out_of_range_are_refused_with_the_range),
           CASE(sums_and_relations_are_checked), CASE(relative_and_overlong_paths_are_refused),

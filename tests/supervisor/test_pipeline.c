@@ -164,7 +164,7 @@ TEST(a_synthesis_is_told_how_far_earlier_partitions_wrote)
         uint64_t stale = memory_stale_bytes(&rig.supervisor.memory, s);
         least = stale < least ? stale : least;
     }
-    ASSERT_INT(least, rig.circuit->facts.slab_bytes);
+    ASSERT_INT(least, circuit_slab_bytes(rig.circuit));
     rig_close(&rig);
 }
 
@@ -592,12 +592,41 @@ TEST(a_circuit_that_fits_no_slab_names_the_size_to_set)
 {
     rig_open(&rig);
     rig.supervisor.memory.pages = SLAB_PAGES_PREFER;
-    rig.circuit->facts.slab_bytes = 3024 << 10;
+    rig.circuit->facts.variable_count = 32000;
+    rig.circuit->facts.domain_log2 = 15; /* 1000 KiB of witness, 2 MiB of evaluations */
     circuit_settle_prepared(rig.circuit);
     ASSERT_INT(rig.circuit->state, CIRCUIT_FAILED);
-    ASSERT(strstr(rig.circuit->error, "needs a slab of 3024K and the largest has 16K"));
+    ASSERT(strstr(rig.circuit->error, "needs a slab of 3048K and the largest has 16K"));
     ASSERT(strstr(rig.circuit->error, "set SlabSize=4M or more"));
+    rig.supervisor.config.device_evaluates = true;
+    circuit_settle_prepared(rig.circuit);
+    ASSERT_INT(rig.circuit->state, CIRCUIT_FAILED);
+    ASSERT(strstr(rig.circuit->error, "needs a slab of 1000K and the largest has 16K"));
     rig_close(&rig);
+}
+
+TEST(grants_say_who_evaluates)
+{
+    for (int device_evaluates = 0; device_evaluates < 2; device_evaluates++) {
+        rig_open(&rig);
+        rig.supervisor.config.device_evaluates = device_evaluates;
+        rig.circuit->facts.variable_count = 8;
+        const uint16_t expected = device_evaluates ? 0 : MESSAGE_HAS_EVALUATIONS;
+        uint64_t number = rig_submit(&rig, 1, REQUEST_PRIORITY_NORMAL);
+        static const enum slot_state states[] = {SLOT_SYNTHESIZING, SLOT_PROVING};
+        struct slot *slot = NULL;
+        for (int s = 0; s < 2; s++) {
+            slot = bring_to(number, states[s]);
+            unsigned i = (unsigned)(slot->owner - rig.supervisor.workers.entries);
+            rig_turn(&rig);
+            ASSERT_INT(rig.workers[i].held[0].flags & MESSAGE_HAS_EVALUATIONS, expected);
+        }
+        /* With both, 64 bytes a point of the domain lie behind the witness. */
+        ASSERT_INT(memory_stale_bytes(&rig.supervisor.memory, (uint32_t)slot->slab),
+                   device_evaluates ? 4096 : 3 * 4096);
+        run_until_idle();
+        rig_close(&rig);
+    }
 }
 
 TEST_MAIN(CASE(a_job_goes_through_all_stages),
@@ -616,5 +645,5 @@ TEST_MAIN(CASE(a_job_goes_through_all_stages),
           CASE(points_and_proofs_of_the_wrong_size_are_refused),
           CASE(another_workers_slot_cannot_be_answered),
           CASE(random_work_deaths_and_cancels_leave_nothing_behind),
-          CASE(a_circuit_that_fits_no_slab_names_the_size_to_set),
+          CASE(a_circuit_that_fits_no_slab_names_the_size_to_set), CASE(grants_say_who_evaluates),
           CASE(a_full_slot_table_refuses_and_stays_quick))
