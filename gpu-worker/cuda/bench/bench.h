@@ -17,3 +17,4 @@ struct bench_options {
 int bench_msm(const struct bench_options *options, const struct curve *curve, bool is_g2,
               struct pool *pool);
 int bench_ntt(const struct bench_options *options, const struct curve *curve);
+int bench_evaluate(const struct bench_options *options, const struct curve *curve);

@@ -10,7 +10,8 @@
 
 static const char usage[] =
     "Usage: cuzk-bench-gpu [OPTION]... [PART]...\n"
-    "Parts: bn254-g1 bls12-381-g1 bn254-g2 bls12-381-g2 bn254-ntt bls12-381-ntt; all by default.\n"
+    "Parts: bn254-g1 bls12-381-g1 bn254-g2 bls12-381-g2 bn254-ntt bls12-381-ntt bn254-evaluate\n"
+    "bls12-381-evaluate; all by default.\n"
     "  -m LOG2  smallest size (16)      -M LOG2  largest size (24)     -s STEP  of the log2 (2)\n"
     "  -w BITS  window                  -u       uniform scalars only\n"
     "  -t       only with tables        -p       only without tables\n";
@@ -24,6 +25,8 @@ static int run_part(const char *part, const struct bench_options *options, struc
     part += strlen(curve->name) + 1;
     if (strcmp(part, "ntt") == 0)
         return bench_ntt(options, curve);
+    if (strcmp(part, "evaluate") == 0)
+        return bench_evaluate(options, curve);
     if (strcmp(part, "g1") != 0 && strcmp(part, "g2") != 0)
         return -1;
     return bench_msm(options, curve, part[1] == '2', pool);
@@ -31,8 +34,10 @@ static int run_part(const char *part, const struct bench_options *options, struc
 
 int main(int argc, char **argv)
 {
-    static const char *const all[] = {"bn254-g1",     "bls12-381-g1", "bn254-g2",
-                                      "bls12-381-g2", "bn254-ntt",    "bls12-381-ntt"};
+    static const char *const all[] = {"bn254-g1",       "bls12-381-g1",      "bn254-g2",
+                                      "bls12-381-g2",   "bn254-ntt",         "bls12-381-ntt",
+                                      "bn254-evaluate", "bls12-381-evaluate"};
+    const int all_count = sizeof all / sizeof all[0];
     struct bench_options options = {.log2_min = 16, .log2_max = 24, .log2_step = 2};
     struct pool *pool;
     int option, status = 0;
@@ -74,7 +79,7 @@ int main(int argc, char **argv)
         return 2;
     }
     int parts = argc - optind;
-    for (int i = 0; i < (parts ? parts : 6); i++) {
+    for (int i = 0; i < (parts ? parts : all_count); i++) {
         int result = run_part(parts ? argv[optind + i] : all[i], &options, pool);
 
         if (result < 0) {
