@@ -1,0 +1,83 @@
+/* Where a key lies on the device and what a partition of it needs there: decided once, when the key
+ * is loaded, so that nothing can run out of memory later. Called by key.c on the driver thread.
+ * Pure: numbers in, numbers out (the sizes come from msm.h).
+ *
+ * A, B1, B2 and L share one sorted plan of the witness and thus one shape; H has its own. Tables
+ * are tried with every number of levels; the cheapest that fits is taken, and of those that cost
+ * nearly the same the smallest. What does not fit is streamed: its bases pass through two chunk
+ * buffers underneath the computation, each chunk used for all partitions of a pass. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu-worker/cuda/arena.h"
+#include "gpu-worker/cuda/msm.h"
+#include "groth16/key/prepared.h"
+#include "groth16/verify/sums.h"
+
+enum {
+    PLAN_MATRIX_A,
+    PLAN_MATRIX_B,
+    PLAN_MATRIX_COUNT,
+    /* Partitions that share a pass over a streamed key. */
+    PLAN_PASS_MAX = 4,
+    PLAN_TEXT_BYTES = BACKEND_TEXT_BYTES,
+};
+
+/* Device memory that all keys use in turn; each part as large as the largest key needs it. The two
+ * compute streams have a plan and a scratch each. */
+struct workspace {
+    uint64_t witness_bytes; /* one witness */
+    unsigned witness_count;
+    uint64_t evaluation_bytes; /* a, and b */
+    uint64_t scalars_bytes;    /* one partition's scalars of H */
+    unsigned scalars_count;
+    uint64_t plan_bytes[2], scratch_bytes[2]; /* by stream */
+    uint64_t chunk_bytes;                     /* each of two; 0: nothing is streamed */
+};
+
+/* Offsets in the workspace's range. */
+struct workspace_layout {
+    uint64_t witness_off, a_off, b_off, scalars_off, plan_off[2], scratch_off[2], chunk_off[2];
+    uint64_t evaluate_off, bytes;
+};
+
+struct plan {
+    enum curve_id curve;
+    uint32_t variable_count, public_count;
+    unsigned domain_log2;
+    /* By enum sums_point. The arrays of the witness have tables only when all are resident. */
+    bool is_resident[SUMS_COUNT];
+    struct msm_shape witness, quotient; /* of all scalars, or of one chunk */
+    unsigned pass_count;                /* partitions computed at once; 1 when all is resident */
+
+    /* The key's range; device arrays as they are in the prepared key, L padded with infinities in
+     * front so that base i belongs to wire i. */
+    uint64_t bases_off[SUMS_COUNT];
+    uint64_t rows_off[PLAN_MATRIX_COUNT], columns_off[PLAN_MATRIX_COUNT],
+        coefficients_off[PLAN_MATRIX_COUNT];
+    uint64_t dictionary_off, twiddles_off;
+    uint64_t key_bytes;
+    uint64_t load_bytes; /* more, while it is loaded */
+    struct workspace workspace;
+    double cost_ms; /* of one partition, roughly */
+    char text[PLAN_TEXT_BYTES];
+};
+
+static inline bool plan_is_streamed(const struct plan *plan)
+{
+    return plan->workspace.chunk_bytes > 0;
+}
+
+void workspace_layout(const struct workspace *workspace, struct workspace_layout *ret_layout);
+/* Each part as large as in the larger of the two. */
+struct workspace workspace_max(const struct workspace *a, const struct workspace *b);
+
+/* For a key beside what the arena holds already: `workspace` lies there at workspace_memory (NULL:
+ * none yet) and may be replaced by a larger one. 0; -ENOMEM and ret->text says need and free;
+ * -EINVAL and it says what is impossible. */
+int plan_make(const struct prepared *prepared, const struct arena *arena,
+              const struct workspace *workspace, void *workspace_memory, struct plan *ret);
+/* The shape of `count` scalars in chunks of this plan: the last chunk is shorter. */
+int plan_chunk_shape(const struct msm_shape *whole, uint32_t count, struct msm_shape *ret_shape);
