@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/gpu.h"
+#include "bench/make_key.h"
 
 struct subcommand {
     const char *name;
@@ -12,10 +14,30 @@ struct subcommand {
     const char *help;
 };
 
+/* `make-key --gpu ...` becomes `cuzk-bench-gpu make-key ...`. */
+static int run_make_key(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--gpu") == 0) {
+            memmove(argv + 2, argv + 1, (size_t)(i - 1) * sizeof argv[0]);
+            argv[1] = argv[0];
+            return gpu_exec(argv);
+        }
+    return make_key_main(argc, argv, &key_points_cpu);
+}
+
+static int run_gpu(int argc, char **argv)
+{
+    (void)argc;
+    return gpu_exec(argv);
+}
+
 static const struct subcommand subcommands[] = {
-    {"make-key", bench_make_key, "make a proving key with known toxic waste (tests only)"},
+    {"gpu", run_gpu, "the device arithmetic by size (cuzk-bench-gpu)"},
+    {"make-key", run_make_key, "make a proving key with known toxic waste (tests only)"},
     {"math", bench_math, "number-theoretic transforms and multi-scalar multiplications by size"},
     {"ring", bench_ring, "ring operations, hand-off between processes, slab-fill bandwidth"},
+    {"pipeline", bench_pipeline, "whether a daemon under load keeps its GPU busy, and why not"},
 };
 
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof subcommands[0] };

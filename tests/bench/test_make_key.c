@@ -1,8 +1,12 @@
 /* make-key end to end: a key from an .r1cs, prepared, a proof by the library's own steps, verified
  * under the verification key that was written. */
-#include "bench/bench.h"
+#include "bench/make_key.h"
 
 #include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+
+#include <openssl/evp.h>
 
 #include "groth16/key/prepared.h"
 #include "groth16/key/vkey_json.h"
@@ -15,6 +19,21 @@
 static struct reason reason;
 static char folder[64];
 
+static struct bytes bytes_read_path(const char *path)
+{
+    struct bytes bytes = {0};
+    FILE *file = fopen(path, "rb");
+
+    ASSERT(file);
+    fseek(file, 0, SEEK_END);
+    bytes.count = (size_t)ftell(file);
+    rewind(file);
+    bytes.at = malloc(bytes.count + 1);
+    ASSERT(bytes.at && fread(bytes.at, 1, bytes.count, file) == bytes.count);
+    fclose(file);
+    return bytes;
+}
+
 struct circuit {
     struct prepared prepared;
     struct vkey_json vkey;
@@ -24,31 +43,52 @@ struct circuit {
 
 static const char *path_in(const char *name)
 {
-    static char path[4][128];
+    static char path[8][128];
     static int next;
 
-    next = (next + 1) % 4;
+    next = (next + 1) % 8;
     snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
     return path[next];
 }
 
+/* make-key with these arguments, up to NULL. */
+static int run(const char *first, ...)
+{
+    char *argv[24] = {"make-key", (char *)first};
+    int argc = 1;
+    va_list rest;
+
+    va_start(rest, first);
+    while (argv[argc])
+        argv[++argc] = va_arg(rest, char *);
+    va_end(rest);
+    optind = 0;
+    return make_key_main(argc, argv, &key_points_cpu);
+}
+
 static int make(const char *r1cs, const char *seed)
 {
-    char *argv[] = {"make-key",
-                    "--r1cs",
-                    (char *)r1cs,
-                    "--zkey",
-                    (char *)path_in("key.zkey"),
-                    "--vkey",
-                    (char *)path_in("vkey.json"),
-                    "--seed",
-                    (char *)seed,
-                    "--threads",
-                    "2",
-                    NULL};
+    return run("--r1cs", r1cs, "--zkey", path_in("key.zkey"), "--prepared", path_in("key.czk"),
+               "--vkey", path_in("vkey.json"), "--seed", seed, "--threads", "2", NULL);
+}
 
-    optind = 0;
-    return bench_make_key(11, argv);
+/* What make-key prepares is what prepared_write makes of its .zkey and the .r1cs. */
+static void expect_same_bytes(int image, const char *path)
+{
+    struct stat a, b;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    uint8_t ours[4096], theirs[4096];
+
+    ASSERT(fd >= 0);
+    ASSERT_INT(fstat(image, &a), 0);
+    ASSERT_INT(fstat(fd, &b), 0);
+    ASSERT_INT(a.st_size, b.st_size);
+    for (off_t off = 0; off < a.st_size; off += 4096) {
+        ASSERT_INT(pread(image, theirs, 4096, off), 4096);
+        ASSERT_INT(pread(fd, ours, 4096, off), 4096);
+        ASSERT(memcmp(ours, theirs, 4096) == 0);
+    }
+    close(fd);
 }
 
 static void load_key(struct circuit *circuit, const char *r1cs_path, struct pool *pool)
@@ -65,6 +105,7 @@ static void load_key(struct circuit *circuit, const char *r1cs_path, struct pool
     ASSERT_INT(r1cs_open(r1cs_fd, &r1cs, &reason), 0);
     ASSERT_INT(prepared_write(&zkey, &r1cs, image, pool, NULL, digest, &reason), 0);
     ASSERT_INT(fstat(image, &st), 0);
+    expect_same_bytes(image, path_in("key.czk"));
     circuit->memory = aligned_alloc(4096, (size_t)st.st_size);
     ASSERT_INT(
         prepared_load(image, circuit->memory, (size_t)st.st_size, digest, pool, NULL, &reason), 0);
@@ -139,18 +180,15 @@ static void prove(const struct circuit *circuit, struct pool *pool, void *ret_pr
     free(scratch);
 }
 
-static void prove_under_a_made_key(const char *name)
+/* The files of make-key are there: a proof of the witness under them is accepted, and no other. */
+static void prove_under_the_key(const char *r1cs, const char *wtns)
 {
     struct circuit circuit = {0};
     uint64_t proof[CURVE_PROOF_BYTES_MAX / 8];
     uint8_t digest[VKEY_DIGEST_BYTES];
-    char r1cs[512], wtns[512];
     struct pool *pool;
 
-    snprintf(r1cs, sizeof r1cs, "%s/good/%s/circuit.r1cs", FIXTURES, name);
-    snprintf(wtns, sizeof wtns, "%s/good/%s/w1.wtns", FIXTURES, name);
     ASSERT_INT(pool_create(2, &pool), 0);
-    ASSERT_INT(make(r1cs, "42"), 0);
     load_key(&circuit, r1cs, pool);
     load_rest(&circuit, wtns);
     prove(&circuit, pool, proof);
@@ -172,6 +210,16 @@ static void prove_under_a_made_key(const char *name)
     pool_free(pool);
 }
 
+static void prove_under_a_made_key(const char *name)
+{
+    char r1cs[512], wtns[512];
+
+    snprintf(r1cs, sizeof r1cs, "%s/good/%s/circuit.r1cs", FIXTURES, name);
+    snprintf(wtns, sizeof wtns, "%s/good/%s/w1.wtns", FIXTURES, name);
+    ASSERT_INT(make(r1cs, "42"), 0);
+    prove_under_the_key(r1cs, wtns);
+}
+
 TEST(proofs_under_made_keys_verify)
 {
     prove_under_a_made_key("mul.bn128");
@@ -180,6 +228,42 @@ TEST(proofs_under_made_keys_verify)
     prove_under_a_made_key("nopub.bls12381");
     prove_under_a_made_key("chain12.bn128");
     prove_under_a_made_key("merkle20.bn128");
+}
+
+/* A made circuit, its key by way of the .r1cs and directly, and two witnesses. */
+static void prove_a_made_circuit(const char *circuit, const char *curve)
+{
+    struct bytes direct, w[2];
+
+    ASSERT_INT(run("--circuit", circuit, "--curve", curve, "--write-r1cs", path_in("made.r1cs"),
+                   "--prepared", path_in("direct.czk"), "--witness-folder", folder, "--witnesses",
+                   "2", "--seed", "9", "--threads", "3", NULL),
+               0);
+    ASSERT_INT(make(path_in("made.r1cs"), "9"), 0);
+    direct = bytes_read_path(path_in("direct.czk"));
+    w[0] = bytes_read_path(path_in("key.czk"));
+    ASSERT_INT(direct.count, w[0].count);
+    ASSERT(memcmp(direct.at, w[0].at, direct.count) == 0);
+    bytes_free(&w[0]);
+    for (int i = 0; i < 2; i++) {
+        const char *path = path_in(i == 0 ? "w1.wtns" : "w2.wtns");
+
+        w[i] = bytes_read_path(path);
+        prove_under_the_key(path_in("made.r1cs"), path);
+    }
+    ASSERT_INT(w[0].count, w[1].count);
+    ASSERT(memcmp(w[0].at, w[1].at, w[0].count) != 0);
+    bytes_free(&direct);
+    bytes_free(&w[0]);
+    bytes_free(&w[1]);
+}
+
+TEST(proofs_of_made_circuits_verify)
+{
+    prove_a_made_circuit("chain:8", "bn254");
+    prove_a_made_circuit("chain:13", "bls12-381");
+    prove_a_made_circuit("sha:8", "bls12-381");
+    prove_a_made_circuit("sha:13", "bn254");
 }
 
 /* Sections that do not depend on secrets are byte for byte those of snarkjs. */
@@ -206,38 +290,63 @@ TEST(protocol_and_coefficients_are_those_of_snarkjs)
     bytes_free(&ours);
 }
 
-static uint64_t fingerprint(void)
-{
-    FILE *file = fopen(path_in("key.zkey"), "rb");
-    uint64_t sum = 0;
-    int c;
-
-    ASSERT(file);
-    while ((c = getc(file)) != EOF)
-        sum = sum * 0x100000001b3u + (uint64_t)c;
-    fclose(file);
-    return sum;
-}
-
 TEST(a_seed_gives_one_key)
 {
     const char *r1cs = FIXTURES "/good/mul.bn128/circuit.r1cs";
-    uint64_t first;
+    struct bytes keys[3];
 
-    ASSERT_INT(make(r1cs, "7"), 0);
-    first = fingerprint();
-    ASSERT_INT(make(r1cs, "7"), 0);
-    ASSERT(fingerprint() == first);
-    ASSERT_INT(make(r1cs, "8"), 0);
-    ASSERT(fingerprint() != first);
+    for (int i = 0; i < 3; i++) {
+        ASSERT_INT(make(r1cs, i < 2 ? "7" : "8"), 0);
+        keys[i] = bytes_read_path(path_in("key.zkey"));
+    }
+    ASSERT_INT(keys[0].count, keys[1].count);
+    ASSERT_INT(keys[0].count, keys[2].count);
+    ASSERT(memcmp(keys[0].at, keys[1].at, keys[0].count) == 0);
+    ASSERT(memcmp(keys[0].at, keys[2].at, keys[0].count) != 0);
+    for (int i = 0; i < 3; i++)
+        bytes_free(&keys[i]);
+}
+
+/* What the revision before prepared keys could be written gave for this seed. */
+TEST(keys_stay_as_they_were)
+{
+    static const char *const digests[2] = {
+        "aa84791a167ea2f4ed41fd5f123f7c36b5ef6d52afe9b7fb4f411796dae51fdb",
+        "a4eb6b125a45d57cfce42d7865ac4208bb53056dd8d61d792b04e5022fd08d24",
+    };
+    static const char *const files[2] = {FIXTURES "/good/mul.bn128/circuit.r1cs",
+                                         FIXTURES "/good/nopub.bls12381/circuit.r1cs"};
+
+    for (int i = 0; i < 2; i++) {
+        struct bytes key;
+        uint8_t digest[32];
+        char text[65];
+
+        ASSERT_INT(make(files[i], "42"), 0);
+        key = bytes_read_path(path_in("key.zkey"));
+        ASSERT(EVP_Digest(key.at, key.count, digest, NULL, EVP_sha256(), NULL));
+        for (int j = 0; j < 32; j++)
+            snprintf(text + 2 * j, 3, "%02x", digest[j]);
+        ASSERT_STR(text, digests[i]);
+        bytes_free(&key);
+    }
 }
 
 TEST(bad_arguments_and_files_are_refused)
 {
-    char *nothing[] = {"make-key", NULL};
+    const char *r1cs = FIXTURES "/good/mul.bn128/circuit.r1cs";
 
-    optind = 0;
-    ASSERT_INT(bench_make_key(1, nothing), 2);
+    ASSERT_INT(run(NULL), 2);
+    ASSERT_INT(run("--r1cs", r1cs, NULL), 2);
+    ASSERT_INT(run("--r1cs", r1cs, "--circuit", "sha:8", "--zkey", "/tmp/x", NULL), 2);
+    ASSERT_INT(run("--r1cs", r1cs, "--witness-folder", folder, NULL), 2);
+    ASSERT_INT(run("--circuit", "sha:8", "--witnesses", "2", NULL), 2);
+    ASSERT_INT(run("--circuit", "sha:7", "--witness-folder", folder, NULL), 2);
+    ASSERT_INT(run("--circuit", "sha", "--witness-folder", folder, NULL), 2);
+    ASSERT_INT(run("--circuit", "md5:8", "--witness-folder", folder, NULL), 2);
+    ASSERT_INT(run("--circuit", "sha:8", "--curve", "p256", "--witness-folder", folder, NULL), 2);
+    ASSERT_INT(run("--circuit", "sha:8", "--prepared", "/nonexistent/key.czk", NULL), 1);
+    ASSERT_INT(run("--circuit", "sha:29", "--prepared", path_in("key.czk"), NULL), 1);
     ASSERT_INT(make("/nonexistent", "1"), 1);
     ASSERT_INT(make("/tmp", "1"), 1);
     ASSERT_INT(make(FIXTURES "/bad/r1cs_trunc.r1cs", "1"), 1);
@@ -247,8 +356,11 @@ TEST(bad_arguments_and_files_are_refused)
 
 TEST(tidy_up)
 {
-    unlink(path_in("key.zkey"));
-    unlink(path_in("vkey.json"));
+    static const char *const names[] = {"key.zkey",   "key.czk", "vkey.json", "made.r1cs",
+                                        "direct.czk", "w1.wtns", "w2.wtns"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unlink(path_in(names[i]));
     ASSERT_INT(rmdir(folder), 0);
 }
 
@@ -258,6 +370,6 @@ TEST(set_up)
     ASSERT(mkdtemp(folder));
 }
 
-TEST_MAIN(CASE(set_up), CASE(proofs_under_made_keys_verify),
-          CASE(protocol_and_coefficients_are_those_of_snarkjs), CASE(a_seed_gives_one_key),
-          CASE(bad_arguments_and_files_are_refused), CASE(tidy_up))
+TEST_MAIN(CASE(set_up), CASE(proofs_under_made_keys_verify), CASE(proofs_of_made_circuits_verify),
+          CASE(keys_stay_as_they_were), CASE(protocol_and_coefficients_are_those_of_snarkjs),
+          CASE(a_seed_gives_one_key), CASE(bad_arguments_and_files_are_refused), CASE(tidy_up))
