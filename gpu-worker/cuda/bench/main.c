@@ -5,11 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/make_key.h"
 #include "gpu-worker/cuda/bench/bench.h"
+#include "gpu-worker/cuda/bench/key_points_gpu.h"
 #include "groth16/pool.h"
 
 static const char usage[] =
     "Usage: cuzk-bench-gpu [OPTION]... [PART]...\n"
+    "       cuzk-bench-gpu make-key ...  (cuzk-bench make-key --gpu)\n"
     "Parts: bn254-g1 bls12-381-g1 bn254-g2 bls12-381-g2 bn254-ntt bls12-381-ntt bn254-evaluate\n"
     "bls12-381-evaluate; all by default.\n"
     "  -m LOG2  smallest size (16)      -M LOG2  largest size (24)     -s STEP  of the log2 (2)\n"
@@ -42,6 +45,8 @@ int main(int argc, char **argv)
     struct pool *pool;
     int option, status = 0;
 
+    if (argc > 1 && strcmp(argv[1], "make-key") == 0)
+        return make_key_main(argc - 1, argv + 1, &key_points_gpu);
     while ((option = getopt(argc, argv, "m:M:s:w:utp")) != -1) {
         unsigned value = optarg ? (unsigned)strtoul(optarg, NULL, 10) : 0;
 
