@@ -31,6 +31,13 @@ static void print_circuits(const json_t *reply)
         ctl_table_json(table, circuit, "error");
     }
     ctl_table_print(table, stdout);
+    for (size_t i = 0; i < json_array_size(circuits); i++) {
+        const json_t *circuit = json_array_get(circuits, i);
+        const char *plan = json_string_value(json_object_get(circuit, "plan"));
+        if (plan)
+            printf("%s on the device: %s\n", json_string_value(json_object_get(circuit, "name")),
+                   plan);
+    }
 }
 
 int ctl_circuit_list(struct ctl *ctl)

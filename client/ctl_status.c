@@ -80,6 +80,26 @@ static void print_rings(const json_t *rings)
     ctl_table_print(table, stdout);
 }
 
+static void print_gpu(const json_t *gpu)
+{
+    const long long unpinned = number_of(gpu, "unpinned_bytes");
+
+    printf("gpu %lld: %s, %s", number_of(gpu, "index"), text_of(gpu, "backend"),
+           text_of(gpu, "device"));
+    if (number_of(gpu, "memory_bytes") > 0)
+        printf(" (%s, %.0f GiB)", text_of(gpu, "uuid"),
+               (double)number_of(gpu, "memory_bytes") / (1 << 30));
+    printf(", busy %.1f %%, %lld keys", 100 * json_number_value(json_object_get(gpu, "busy_share")),
+           number_of(gpu, "keys"));
+    if (number_of(gpu, "pinned_bytes") > 0 || unpinned > 0)
+        printf(", %.1f GiB pinned (%lld slabs)", (double)number_of(gpu, "pinned_bytes") / (1 << 30),
+               number_of(gpu, "slabs_pinned"));
+    if (unpinned > 0)
+        printf(", %.1f GiB NOT PINNED (%lld slabs): uploads are several times slower",
+               (double)unpinned / (1 << 30), number_of(gpu, "slabs_unpinned"));
+    printf("\n");
+}
+
 static void print_status(const json_t *status)
 {
     const json_t *pages = json_object_get(status, "hugepages");
@@ -106,8 +126,7 @@ static void print_status(const json_t *status)
     printf("slots: %lld of %lld free\n", number_of(slots, "free"), number_of(slots, "total"));
     for (size_t i = 0; i < json_array_size(gpus); i++) {
         const json_t *gpu = json_array_get(gpus, i);
-        printf("gpu %lld: %s, %s, busy %.1f %%\n", number_of(gpu, "index"), text_of(gpu, "backend"),
-               text_of(gpu, "device"), 100 * json_number_value(json_object_get(gpu, "busy_share")));
+        print_gpu(gpu);
     }
     printf("circuits: %zu\n\n", json_array_size(json_object_get(status, "circuits")));
     print_rings(json_object_get(status, "rings"));

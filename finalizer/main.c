@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     if (worker_options_parse(argc, argv, &options) < 0 ||
         worker_open(&worker.frame, WORKER_FINALIZER, &options, 0) < 0)
         return WORKER_EXIT_START;
-    worker_ready(&worker.frame, NULL, NULL);
+    worker_ready(&worker.frame, NULL, NULL, 0);
     const int status = finalizer_worker_run(&worker);
     worker_close(&worker.frame);
     return status;

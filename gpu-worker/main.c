@@ -1,8 +1,11 @@
 /* cuzk-gpu: one a device. Start-up: options, the supervisor's descriptors, the backend, a proof
- * with a known answer; then READY and the loop of worker.c. */
+ * with a known answer, every slab made readable to the device; then READY and the loop of
+ * worker.c. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gpu-worker/known_answer.h"
 #include "gpu-worker/worker.h"
@@ -12,7 +15,13 @@ static struct gpu_worker worker;
 
 static int gpu_open_one(const char *name, char *ret_text)
 {
-    const struct backend_options options = {.threads = worker.frame.options.threads};
+    const struct worker_options *given = &worker.frame.options;
+    const struct backend_options options = {
+        .threads = given->threads,
+        .device = given->device[0] ? given->device : NULL,
+        .vram_limit = given->vram_limit,
+        .requires_pinned = given->requires_pinned,
+    };
     int error = backend_find(name, &worker.ops, ret_text);
     if (error == 0)
         error = worker.ops->open(&options, &worker.backend, ret_text);
@@ -23,26 +32,38 @@ static int gpu_open_one(const char *name, char *ret_text)
 
 /* `auto` takes the CPU where there is no device, and says so loudly: nobody may find out from the
  * proving times. */
-static int gpu_open_backend(bool *ret_fell_back)
+static int gpu_open_backend(bool *ret_fell_back, char *ret_text)
 {
-    char text[BACKEND_TEXT_BYTES];
     const bool is_auto = strcmp(worker.frame.options.backend, "auto") == 0;
-    int error = gpu_open_one(is_auto ? "cuda" : worker.frame.options.backend, text);
+    int error = gpu_open_one(is_auto ? "cuda" : worker.frame.options.backend, ret_text);
     if (is_auto && error == -ENODEV) {
-        log_warn("proving on the CPU, many times slower than on a GPU: %s", text);
+        log_warn("proving on the CPU, many times slower than on a GPU: %s", ret_text);
         *ret_fell_back = true;
-        error = gpu_open_one("cpu", text);
+        error = gpu_open_one("cpu", ret_text);
     }
     if (error == 0)
-        error = known_answer_check(worker.ops, worker.backend, text);
-    if (error < 0)
-        log_error("%s", text);
+        error = known_answer_check(worker.ops, worker.backend, ret_text);
     return error;
+}
+
+static void gpu_ready(bool fell_back)
+{
+    const uint64_t numbers[4] = {
+        worker.ops == &backend_cpu ? READY_BACKEND_CPU : READY_BACKEND_CUDA,
+        fell_back,
+        worker.device.partitions_useful,
+        worker.frame.options.threads,
+    };
+    struct ready_device device = {.memory_bytes = worker.device.memory_bytes};
+    snprintf(device.name, sizeof device.name, "%s", worker.device.name);
+    snprintf(device.uuid, sizeof device.uuid, "%s", worker.device.uuid);
+    worker_ready(&worker.frame, numbers, &device, sizeof device);
 }
 
 int main(int argc, char **argv)
 {
     struct worker_options options;
+    char text[GPU_TEXT_BYTES] = "";
     bool fell_back = false;
     int status = WORKER_EXIT_START;
     if (worker_options_parse(argc, argv, &options) < 0)
@@ -51,18 +72,21 @@ int main(int argc, char **argv)
         strcpy(options.backend, "cpu");
     if (worker_open(&worker.frame, WORKER_GPU, &options, 1) < 0)
         return WORKER_EXIT_START;
-    if (gpu_open_backend(&fell_back) == 0) {
-        const uint64_t numbers[4] = {
-            worker.ops == &backend_cpu ? READY_BACKEND_CPU : READY_BACKEND_CUDA,
-            fell_back,
-            worker.device.partitions_useful,
-            options.threads,
-        };
-        worker_ready(&worker.frame, numbers, worker.device.name);
+    int error = gpu_open_backend(&fell_back, text);
+    if (error == 0)
+        error = gpu_worker_start(&worker, text);
+    if (error == 0) {
+        gpu_ready(fell_back);
         status = gpu_worker_run(&worker);
+    } else {
+        log_error("%s", text);
+        worker_last_words(&worker.frame, text);
     }
-    /* After a sticky error nothing of the device may be touched: the process's end frees it. */
-    if (worker.backend && status != WORKER_EXIT_DEVICE)
+    /* After a sticky error nothing of the device may be touched, not even by unmapping what it may
+     * read or by the destructors of its libraries: the process's end frees it. */
+    if (status == WORKER_EXIT_DEVICE)
+        _exit(status);
+    if (worker.backend)
         worker.ops->close(worker.backend);
     worker_close(&worker.frame);
     return status;

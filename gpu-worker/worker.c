@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu-worker/keys.h"
+#include "gpu-worker/slabs.h"
 #include "groth16/verify/sums.h"
 #include "runtime/clock.h"
 #include "shm/timing.h"
@@ -29,11 +31,22 @@ static unsigned gpu_held_count(const struct gpu_worker *worker);
 static uint64_t gpu_deadline_ns(const struct gpu_worker *worker);
 static void gpu_on_events(struct loop_watch *watch, uint32_t events);
 
-int gpu_worker_run(struct gpu_worker *worker)
+int gpu_worker_start(struct gpu_worker *worker, char *ret_text)
 {
     worker->events = (struct loop_watch){
         .fd = worker->ops->event_fd(worker->backend), .events = POLLIN, .on_ready = gpu_on_events};
-    int error = loop_add(worker->frame.loop, &worker->events);
+    const int error = loop_add(worker->frame.loop, &worker->events);
+    if (error < 0) {
+        snprintf(ret_text, GPU_TEXT_BYTES, "cannot watch the backend: %s", strerror(-error));
+        return error;
+    }
+    return gpu_slabs_wait(worker, ret_text);
+}
+
+int gpu_worker_run(struct gpu_worker *worker)
+{
+    int error = 0;
+    worker->is_ready = true;
     while (error >= 0 && !worker->is_lost) {
         worker_turn(&worker->frame);
         unsigned work = gpu_reap(worker);
@@ -93,7 +106,7 @@ static void gpu_answer(struct gpu_worker *worker, struct gpu_held *held)
         worker_stage(&worker->frame, PHASE_COUNT, 0);
 }
 
-static enum blame gpu_blame(enum backend_fault fault)
+enum blame gpu_worker_blame(enum backend_fault fault)
 {
     switch (fault) {
     case BACKEND_FAULT_NONE:
@@ -113,7 +126,7 @@ static enum blame gpu_blame(enum backend_fault fault)
 static void gpu_answer_failed(struct gpu_worker *worker, struct gpu_held *held,
                               enum backend_fault fault, const char *text)
 {
-    port_answer_fail(&held->answer, gpu_blame(fault),
+    port_answer_fail(&held->answer, gpu_worker_blame(fault),
                      fault == BACKEND_FAULT_CANCELLED ? -ECANCELED : -EIO, text);
     gpu_answer(worker, held);
 }
@@ -128,18 +141,6 @@ static void gpu_answer_proved(struct gpu_worker *worker, struct gpu_held *held,
     memcpy(held->answer.payload, event->sums, event->sums_bytes);
     held->answer.payload_bytes = (uint16_t)event->sums_bytes;
     gpu_answer(worker, held);
-}
-
-static void gpu_key_answer(struct gpu_worker *worker, struct gpu_key_call *call, enum blame blame,
-                           int result, const char *text)
-{
-    if (blame != BLAME_NONE) {
-        log_warn("key %u: %s", (unsigned)call->grant.numbers[GRANT_KEY], text);
-        port_answer_fail(&call->answer, blame, result, text);
-    }
-    call->answer.phase_us[PHASE_TOTAL] = (uint32_t)((clock_now_ns() - call->taken_ns) / 1000);
-    port_complete(&worker->frame.port, &call->answer);
-    call->is_open = false;
 }
 
 /* Reap: the backend's events. */
@@ -182,48 +183,23 @@ static void gpu_on_partition(struct gpu_worker *worker, const struct backend_eve
     }
 }
 
-static void gpu_on_key(struct gpu_worker *worker, const struct backend_event *event)
-{
-    const uint16_t operation =
-        event->kind == BACKEND_KEY_DROPPED ? OPERATION_DROP_KEY : OPERATION_LOAD_KEY;
-    struct gpu_key *key = &worker->keys[event->id];
-    key->is_loaded = event->kind == BACKEND_KEY_LOADED;
-    if (!key->is_loaded) {
-        key->is_attached = false;
-        port_drop_key(&worker->frame.port, (uint32_t)event->id);
-    }
-    for (unsigned i = 0; i < BACKEND_KEY_CALLS_MAX; i++) {
-        struct gpu_key_call *call = &worker->key_calls[i];
-        if (!call->is_open || call->grant.operation != operation ||
-            call->grant.numbers[GRANT_KEY] != event->id)
-            continue;
-        gpu_key_answer(worker, call, gpu_blame(event->fault),
-                       event->fault == BACKEND_FAULT_NONE ? 0 : -EIO, event->text);
-        return;
-    }
-}
-
 static void gpu_on_event(struct gpu_worker *worker, const struct backend_event *event)
 {
+    char text[GPU_TEXT_BYTES];
     switch (event->kind) {
     case BACKEND_KEY_LOADED:
     case BACKEND_KEY_REFUSED:
     case BACKEND_KEY_DROPPED:
-        if (event->id < CIRCUITS_MAX)
-            gpu_on_key(worker, event);
+        gpu_keys_on_event(worker, event);
         break;
     case BACKEND_SLAB_ATTACHED:
     case BACKEND_SLAB_REFUSED:
-        if (event->id >= SLABS_MAX)
-            break;
-        worker->slabs[event->id].is_attached = event->kind == BACKEND_SLAB_ATTACHED;
-        worker->slabs[event->id].is_refused = event->kind == BACKEND_SLAB_REFUSED;
-        if (event->kind == BACKEND_SLAB_REFUSED)
-            log_error("slab %u cannot be made readable to the device: %s", (unsigned)event->id,
-                      event->text);
+        gpu_slabs_on_event(worker, event);
         break;
     case BACKEND_LOST:
         log_error("the device is lost: %s; this worker ends and is replaced", event->text);
+        snprintf(text, sizeof text, "sticky device error: %s", event->text);
+        worker_last_words(&worker->frame, text);
         worker->is_lost = true;
         break;
     default:
@@ -276,69 +252,6 @@ static void gpu_on_cancel(struct gpu_worker *worker, const struct message *grant
         gpu_answer_failed(worker, held, BACKEND_FAULT_CANCELLED, "cancelled before it began");
 }
 
-static void gpu_load_key(struct gpu_worker *worker, struct gpu_key_call *call)
-{
-    const uint64_t id = call->grant.numbers[GRANT_KEY];
-    struct gpu_key *key = &worker->keys[id];
-    const struct port_key *mapped = &worker->frame.port.keys[id];
-    struct reason reason;
-    if (key->is_attached) {
-        gpu_key_answer(worker, call, BLAME_DEVICE, -EEXIST, "the key is loaded already");
-        return;
-    }
-    if (!mapped->memory) {
-        gpu_key_answer(worker, call, BLAME_DEVICE, -ENOENT, "the key's memory did not arrive");
-        return;
-    }
-    int error = prepared_attach(mapped->memory, mapped->bytes, &key->prepared, &reason);
-    if (error < 0) {
-        gpu_key_answer(worker, call, BLAME_INPUT, error, reason.text);
-        return;
-    }
-    error = worker->ops->load_key(worker->backend, (uint32_t)id, &key->prepared);
-    if (error < 0)
-        gpu_key_answer(worker, call, BLAME_DEVICE, error, strerror(-error));
-    else
-        key->is_attached = true; /* answered by the backend's event */
-}
-
-static void gpu_drop_key(struct gpu_worker *worker, struct gpu_key_call *call)
-{
-    const uint64_t id = call->grant.numbers[GRANT_KEY];
-    if (!worker->keys[id].is_attached) {
-        port_drop_key(&worker->frame.port, (uint32_t)id);
-        gpu_key_answer(worker, call, BLAME_NONE, 0, "");
-        return;
-    }
-    const int error = worker->ops->drop_key(worker->backend, (uint32_t)id);
-    if (error < 0)
-        gpu_key_answer(worker, call, BLAME_DEVICE, error, strerror(-error));
-}
-
-static int gpu_on_key_grant(struct gpu_worker *worker, const struct message *grant,
-                            const struct message *answer)
-{
-    if (grant->numbers[GRANT_KEY] >= CIRCUITS_MAX)
-        return -EPROTO;
-    for (unsigned i = 0; i < BACKEND_KEY_CALLS_MAX; i++) {
-        struct gpu_key_call *call = &worker->key_calls[i];
-        if (call->is_open)
-            continue;
-        *call = (struct gpu_key_call){
-            .is_open = true,
-            .grant = *grant,
-            .answer = *answer,
-            .taken_ns = worker->frame.turn_ns,
-        };
-        if (grant->operation == OPERATION_LOAD_KEY)
-            gpu_load_key(worker, call);
-        else
-            gpu_drop_key(worker, call);
-        return 0;
-    }
-    return -EPROTO;
-}
-
 static int gpu_take(struct gpu_worker *worker)
 {
     struct message grant, answer;
@@ -353,7 +266,7 @@ static int gpu_take(struct gpu_worker *worker)
             break;
         case OPERATION_LOAD_KEY:
         case OPERATION_DROP_KEY:
-            error = gpu_on_key_grant(worker, &grant, &answer);
+            error = gpu_keys_on_grant(worker, &grant, &answer);
             break;
         default:
             error = -EPROTO;
@@ -366,29 +279,6 @@ static int gpu_take(struct gpu_worker *worker)
 }
 
 /* Work: everything held goes to the backend as soon as its key and slab are there. */
-
-static unsigned gpu_attach_slabs(struct gpu_worker *worker)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < SLABS_MAX; i++) {
-        const struct port_slab *mapped = &worker->frame.port.slabs[i];
-        struct gpu_slab *slab = &worker->slabs[i];
-        if (!mapped->memory || slab->memory == mapped->memory)
-            continue;
-        slab->memory = mapped->memory;
-        slab->is_attached = !worker->ops->attach_slab;
-        slab->is_refused = false;
-        if (worker->ops->attach_slab) {
-            const int error =
-                worker->ops->attach_slab(worker->backend, i, mapped->memory, mapped->bytes);
-            slab->is_refused = error < 0;
-            if (error < 0)
-                log_error("slab %u cannot be made readable to the device: %s", i, strerror(-error));
-        }
-        count++;
-    }
-    return count;
-}
 
 static bool gpu_start_one(struct gpu_worker *worker, struct gpu_held *held)
 {
@@ -436,7 +326,7 @@ static bool gpu_start_one(struct gpu_worker *worker, struct gpu_held *held)
 
 static unsigned gpu_start(struct gpu_worker *worker)
 {
-    unsigned count = gpu_attach_slabs(worker);
+    unsigned count = gpu_slabs_attach(worker);
     for (unsigned i = 0; i < GRANTS_HELD_MAX; i++)
         if (worker->held[i].is_held && !worker->held[i].is_started)
             count += gpu_start_one(worker, &worker->held[i]);

@@ -29,6 +29,7 @@ static uint32_t layout_hash(void)
         offsetof(struct channel_layout, submission),
         offsetof(struct channel_layout, completion),
         offsetof(struct channel_layout, progress),
+        offsetof(struct channel_layout, last_words),
         offsetof(struct channel_layout, submission_entries),
         offsetof(struct channel_layout, completion_entries),
         offsetof(struct channel_layout, trace),

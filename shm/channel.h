@@ -12,7 +12,10 @@
 #include "shm/trace.h"
 
 #define CHANNEL_MAGIC 0x6c6e6863646b7a63u /* "czkdchnl" */
-enum { CHANNEL_ABI = 2 };
+enum {
+    CHANNEL_ABI = 3,
+    CHANNEL_LAST_WORDS_BYTES = 256,
+};
 
 enum worker_kind {
     WORKER_SYNTH,
@@ -47,8 +50,13 @@ struct channel_progress {
     _Atomic uint64_t heap_bytes; /* mallinfo2 in use, sampled */
     _Atomic uint64_t heap_free_bytes;
     _Atomic uint64_t pss_bytes; /* of the worker, sampled by itself */
-    _Atomic uint32_t stage;     /* enum phase now running, PHASE_COUNT when idle */
-    _Atomic uint32_t slot;      /* slot being worked on */
+    /* GPU workers whose device reads host memory: slabs and keys that are registered with it, and
+     * those that it must read by ordinary copies. */
+    _Atomic uint64_t pinned_bytes, unpinned_bytes;
+    _Atomic uint32_t slabs_pinned, slabs_unpinned;
+    _Atomic uint32_t keys;  /* loaded */
+    _Atomic uint32_t stage; /* enum phase now running, PHASE_COUNT when idle */
+    _Atomic uint32_t slot;  /* slot being worked on */
 };
 
 struct channel_layout {
@@ -56,6 +64,9 @@ struct channel_layout {
     _Alignas(64) struct spsc submission; /* entries: struct message */
     _Alignas(64) struct spsc completion;
     _Alignas(64) struct channel_progress progress;
+    /* Why it ended: written by the worker before it exits, "" otherwise. Read after its death, as
+     * input: it need not end in a NUL. */
+    _Alignas(64) char last_words[CHANNEL_LAST_WORDS_BYTES];
     _Alignas(64) struct message submission_entries[CHANNEL_RING_ENTRIES];
     _Alignas(64) struct message completion_entries[CHANNEL_RING_ENTRIES];
     _Alignas(64) struct trace_ring trace;

@@ -43,15 +43,16 @@ enum operation {
                              L, H, then the 32 bytes of the verifying key's digest. Descriptors: the
                              witness file, then a memfd for public inputs */
     OPERATION_CANCEL,     /* of the grant with this slot and generation */
-    OPERATION_LOAD_KEY,   /* GPU workers only: key, bytes. Descriptor: the key memfd. slot unused,
-                             generation set */
+    OPERATION_LOAD_KEY,   /* GPU workers only: key, bytes; payload: the circuit's name. Descriptor:
+                             the key memfd. slot unused, generation set. The answer's payload: where
+                             the key lies on the device, in one line */
     OPERATION_DROP_KEY,   /* key */
     OPERATION_STOP,       /* finish what is held, then exit 0 */
 
     /* Completions: the operation granted, or: */
     OPERATION_READY = 64, /* worker start-up is done; numbers: pid, abi, then for a GPU worker: enum
                              ready_backend, 1 if it fell back (Backend=auto), partitions in flight
-                             that are useful, threads; payload: the device's name */
+                             that are useful, threads; payload: struct ready_device */
     OPERATION_UPLOADED,   /* PROVE: the slab is not read any more */
     OPERATION_COUNT,
 };
@@ -59,6 +60,17 @@ enum operation {
 enum ready_backend {
     READY_BACKEND_CPU = 1,
     READY_BACKEND_CUDA = 2,
+};
+
+enum {
+    READY_TEXT_BYTES = 64,
+};
+
+/* A GPU worker's device. Texts end in a NUL; the supervisor does not rely on it. */
+struct ready_device {
+    char name[READY_TEXT_BYTES]; /* "cpu", or the card's name */
+    char uuid[READY_TEXT_BYTES];
+    uint64_t memory_bytes; /* 0 for the host */
 };
 
 /* What an answer blames; decides retry (ARCHITECTURE, "Recovery"). */
@@ -102,14 +114,15 @@ struct message {
     int32_t result;         /* 0 or negative errno */
     uint16_t blame;         /* enum blame */
     uint16_t flags;         /* enum message_flag */
-    uint64_t order_key;  /* lowest first */
-    uint64_t numbers[6]; /* per operation, see above */
+    uint64_t order_key;     /* lowest first */
+    uint64_t numbers[6];    /* per operation, see above */
     uint32_t phase_us[PHASE_COUNT];
     uint8_t payload[MESSAGE_PAYLOAD_BYTES];
     uint8_t pad[48];
 };
 
 static_assert(sizeof(struct message) % 64 == 0, "entries keep cache-line alignment");
+static_assert(sizeof(struct ready_device) <= MESSAGE_PAYLOAD_BYTES, "READY carries the device");
 
 /* The order in which a worker starts the grants it holds: the lowest order key, then the oldest. */
 static inline bool message_is_before(const struct message *a, const struct message *b)

@@ -92,6 +92,11 @@ static int receive_slab(struct port *port, const struct courier_tag *tag, int fd
         return -EPROTO;
     slab = &port->slabs[tag->index];
     if (tag->bytes == 0) {
+        if (slab->memory && port->before_unmap) {
+            error = port->before_unmap(port->before_unmap_context, tag->index);
+            if (error < 0)
+                return error;
+        }
         slab_unmap(slab->memory, slab->bytes);
         *slab = (struct port_slab){0};
         return 0;

@@ -46,6 +46,10 @@ struct port {
     struct port_slab slabs[SLABS_MAX];
     struct port_key keys[CIRCUITS_MAX];
     uint64_t keys_received;
+    /* Set by a kind that has lent its slabs to somebody: called before one is unmapped, so that it
+     * is let go of first. A negative return ends the worker. May be NULL. */
+    int (*before_unmap)(void *context, uint32_t slab);
+    void *before_unmap_context;
     struct port_input {
         uint64_t generation;
         uint32_t slot;

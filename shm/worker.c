@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/check.h"
 #include "runtime/clock.h"
 #include "shm/bell.h"
 #include "shm/timing.h"
@@ -76,6 +78,22 @@ static int worker_option(int option, const char *text, struct worker_options *re
             return -EINVAL;
         strcpy(ret->backend, text);
         return 0;
+    case 'd':
+        if (strlen(text) >= sizeof ret->device)
+            return -EINVAL;
+        strcpy(ret->device, text);
+        return 0;
+    case 'v':
+        error = worker_number(text, ULONG_MAX, &number);
+        ret->vram_limit = number;
+        return error;
+    case 'r':
+        ret->requires_pinned = strcmp(text, "yes") == 0;
+        return ret->requires_pinned || strcmp(text, "no") == 0 ? 0 : -EINVAL;
+    case 's':
+        error = worker_number(text, SLABS_MAX, &number);
+        ret->slabs = (unsigned)number;
+        return error;
     case 'k':
         return 0;
     default:
@@ -93,6 +111,10 @@ int worker_options_parse(int argc, char **argv, struct worker_options *ret)
         {"parent-pid", required_argument, NULL, 'p'},
         {"threads", required_argument, NULL, 't'},
         {"backend", required_argument, NULL, 'b'},
+        {"device", required_argument, NULL, 'd'},
+        {"vram-limit", required_argument, NULL, 'v'},
+        {"require-pinned", required_argument, NULL, 'r'},
+        {"slabs", required_argument, NULL, 's'},
         {"kind", required_argument, NULL, 'k'},
         {NULL, 0, NULL, 0},
     };
@@ -101,6 +123,7 @@ int worker_options_parse(int argc, char **argv, struct worker_options *ret)
         .event_loop = LOOP_AUTO,
         .malloc_trim = HEAP_TRIM_IDLE,
         .threads = worker_cores(),
+        .requires_pinned = true,
     };
     int option, which = 0;
     optind = 1;
@@ -207,18 +230,24 @@ void worker_close(struct worker *worker)
     heap_destroy(&worker->heap);
 }
 
-void worker_ready(struct worker *worker, const uint64_t numbers[4], const char *text)
+void worker_ready(struct worker *worker, const uint64_t numbers[4], const void *payload,
+                  size_t bytes)
 {
     struct message ready = {.operation = OPERATION_READY};
-    const size_t bytes = text ? strnlen(text, sizeof ready.payload) : 0;
     ready.numbers[0] = (uint64_t)getpid();
     ready.numbers[1] = CHANNEL_ABI;
     for (unsigned i = 0; i < 4; i++)
         ready.numbers[2 + i] = numbers ? numbers[i] : 0;
+    CHECK(bytes <= sizeof ready.payload);
     if (bytes)
-        memcpy(ready.payload, text, bytes);
+        memcpy(ready.payload, payload, bytes);
     ready.payload_bytes = (uint16_t)bytes;
     port_complete(&worker->port, &ready);
+}
+
+void worker_last_words(struct worker *worker, const char *text)
+{
+    snprintf(worker->port.channel.layout->last_words, CHANNEL_LAST_WORDS_BYTES, "%s", text);
 }
 
 static struct channel_progress *worker_progress(struct worker *worker)

@@ -18,6 +18,7 @@
 
 enum {
     WORKER_BACKEND_BYTES = 16,
+    WORKER_DEVICE_BYTES = 64,
     WORKER_FIGURES_INTERVAL_NS = 1000000000,
 };
 
@@ -28,7 +29,12 @@ struct worker_options {
     enum heap_trim malloc_trim;
     pid_t parent_pid; /* 0: not given */
     unsigned threads; /* >= 1; 0 on the command line means one a usable core */
+    /* GPU workers: */
     char backend[WORKER_BACKEND_BYTES];
+    char device[WORKER_DEVICE_BYTES]; /* UUID, "" for the first that can be used */
+    uint64_t vram_limit;              /* bytes, 0: none */
+    bool requires_pinned;
+    unsigned slabs; /* sent before READY is said; it waits for them */
 };
 
 struct worker {
@@ -44,8 +50,9 @@ struct worker {
     bool is_stopping;    /* STOP was granted: finish what is held, take nothing more */
 };
 
-/* --index --log-level --event-loop --malloc-trim --parent-pid --threads --backend; --kind is
- * accepted and ignored. 0, or -EINVAL after one line on stderr. */
+/* --index --log-level --event-loop --malloc-trim --parent-pid --threads, for GPU workers --backend
+ * --device --vram-limit --require-pinned yes|no --slabs; --kind is accepted and ignored. 0, or
+ * -EINVAL after one line on stderr. */
 int worker_options_parse(int argc, char **argv, struct worker_options *ret);
 
 /* Signals, log, heap, inherited descriptors, loop, bell. Logs what failed. maps_slabs as in
@@ -53,8 +60,11 @@ int worker_options_parse(int argc, char **argv, struct worker_options *ret);
 int worker_open(struct worker *worker, enum worker_kind kind, const struct worker_options *options,
                 int maps_slabs);
 void worker_close(struct worker *worker);
-/* Pushes READY: numbers[2..5] and an optional text are the kind's own. */
-void worker_ready(struct worker *worker, const uint64_t numbers[4], const char *text);
+/* Pushes READY: numbers[2..5] and the payload are the kind's own; both may be NULL. */
+void worker_ready(struct worker *worker, const uint64_t numbers[4], const void *payload,
+                  size_t bytes);
+/* Leaves behind why this process is about to end; the supervisor shows it. */
+void worker_last_words(struct worker *worker, const char *text);
 
 /* Takes the time of the turn and shows that the loop is alive. */
 uint64_t worker_turn(struct worker *worker);

@@ -269,8 +269,7 @@ static int share(struct circuit *circuit)
     circuit->shared_fd = open(path, O_RDONLY | O_CLOEXEC);
     if (circuit->shared_fd < 0)
         return -errno;
-    circuit->state = CIRCUIT_SHARING;
-    deliveries_share_key(circuit->supervisor, circuit);
+    circuit->state = CIRCUIT_SHARING; /* the next tick offers it to the workers */
     return 0;
 }
 
@@ -319,8 +318,24 @@ void circuit_load_failed(struct circuit *circuit, const char *why)
     circuit_fail_jobs(circuit);
 }
 
+void circuit_give_up(struct circuit *circuit, const char *why, bool may_load_again)
+{
+    if (circuit->state == CIRCUIT_SHARING)
+        circuit->supervisor->circuits.loads_running--;
+    snprintf(circuit->error, sizeof circuit->error, "%s", why);
+    log_error("circuit %s cannot be used: %s; its jobs fail", circuit->name, circuit->error);
+    circuit_fail_jobs(circuit); /* while the state still says where its slots are */
+    circuit->state = CIRCUIT_FAILED;
+    circuit->may_load_again = may_load_again;
+    deliveries_unwant_key(circuit->supervisor, circuit->key);
+}
+
 void circuit_unload(struct circuit *circuit)
 {
+    circuit->is_shared = false;
+    circuit->is_key_suspect = false;
+    circuit->key_deaths = 0;
+    memset(circuit->plans, 0, sizeof circuit->plans);
     close_one(&circuit->shared_fd);
     if (circuit->memory.fd >= 0)
         memory_key_destroy(&circuit->supervisor->memory, &circuit->memory);

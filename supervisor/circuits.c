@@ -199,31 +199,33 @@ void circuits_load(struct supervisor *supervisor, struct circuit *circuit)
         circuit_fail_jobs(circuit);
 }
 
-void circuits_key_answered(struct supervisor *supervisor, struct worker *worker, uint32_t key,
-                           const char *error)
-{
-    struct circuit *circuit = supervisor->circuits.entries[key];
-    if (!error || !circuit)
-        return;
-    if (circuit->state == CIRCUIT_SHARING) {
-        circuit_load_failed(circuit, error);
-    } else if (circuit->state == CIRCUIT_LOADED) {
-        char why[256];
-        snprintf(why, sizeof why, "it cannot load the key of circuit %s: %s", circuit->name, error);
-        workers_doom(worker, why);
-    }
-}
-
+/* Shared once nobody holds an older key under the number; loaded once every worker has it. */
 static void settle_shared(struct circuit *circuit)
 {
     struct supervisor *supervisor = circuit->supervisor;
-    if (!deliveries_key_is_held(supervisor, circuit->key))
+    if (!circuit->is_shared && deliveries_key_is_gone(supervisor, circuit->key)) {
+        circuit->is_shared = true;
+        deliveries_share_key(supervisor, circuit);
+    }
+    if (circuit->state != CIRCUIT_SHARING || !circuit->is_shared ||
+        !deliveries_key_is_held(supervisor, circuit->key))
         return;
     supervisor->circuits.loads_running--;
     /* Slots leave the parking queue while the state still says where they are. */
     circuit->state = CIRCUIT_LOADED;
     slots_unpark(&supervisor->slots, circuit);
     log_info("circuit %s is loaded", circuit->name);
+}
+
+/* The last of its partitions is gone: nobody reads the key any more. */
+static void settle_given_up(struct circuit *circuit)
+{
+    if (circuit->memory.fd < 0 || circuit->slot_count > 0)
+        return;
+    deliveries_drop_key(circuit->supervisor, circuit->key);
+    circuit_unload(circuit);
+    if (circuit->may_load_again)
+        circuit->state = CIRCUIT_PREPARED;
 }
 
 void circuits_tick(struct supervisor *supervisor)
@@ -242,5 +244,7 @@ void circuits_tick(struct supervisor *supervisor)
             circuit_prepare_start(circuit);
         else if (circuit->state == CIRCUIT_SHARING)
             settle_shared(circuit);
+        else if (circuit->state == CIRCUIT_FAILED)
+            settle_given_up(circuit);
     }
 }

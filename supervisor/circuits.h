@@ -23,12 +23,17 @@ enum circuit_state {
     CIRCUIT_LOADING,   /* a helper reads it into memory */
     CIRCUIT_SHARING,   /* workers are being given the memory */
     CIRCUIT_LOADED,
-    CIRCUIT_FAILED, /* see error */
+    /* See error. Its key may still lie in memory, until the last of its partitions is gone. */
+    CIRCUIT_FAILED,
 };
 
 enum {
     CIRCUITS_PREPARES_MAX = 2,    /* helpers at once: each uses every core */
     CIRCUITS_SILENCE_S_MAX = 600, /* a helper that reports no progress for so long is stuck */
+    /* One death of a GPU worker over a key may be bad luck; two in a row, with nothing else in its
+     * hands, are the key's. */
+    CIRCUITS_KEY_DEATHS_MAX = 2,
+    CIRCUITS_PLAN_BYTES = 256,
 };
 
 struct circuit {
@@ -43,6 +48,11 @@ struct circuit {
     uint32_t slot_count; /* partitions of it in flight */
     struct slab memory;  /* of the key; fd -1 unless LOADING or later */
     int shared_fd;       /* the same, read-only: what workers get */
+    bool is_shared;      /* it has been offered to workers */
+    bool is_key_suspect; /* a GPU worker died while it loaded this and other things: alone next */
+    bool may_load_again; /* FAILED by a refusal that may pass: PREPARED once the key is let go of */
+    uint32_t key_deaths; /* of GPU workers that were loading this key and nothing else */
+    char plans[GPU_WORKERS_MAX][CIRCUITS_PLAN_BYTES]; /* where each GPU worker keeps the key */
     struct helper *helper;
     int zkey_fd, r1cs_fd;       /* -1 unless PREPARING */
     char error[1024];           /* of the last attempt to prepare or load it; "" */
@@ -91,8 +101,6 @@ int circuits_remove(struct supervisor *supervisor, struct circuit *circuit);
 
 /* Begins to load a PREPARED key. Where that fails, the jobs that wait for it fail. */
 void circuits_load(struct supervisor *supervisor, struct circuit *circuit);
-/* A gpu worker has loaded the key (error NULL) or cannot. */
-void circuits_key_answered(struct supervisor *supervisor, struct worker *worker, uint32_t key,
-                           const char *error);
-/* Starts helpers that wait; calls a key LOADED once every worker has it. */
+/* Starts helpers that wait; calls a key LOADED once every worker has it; lets go of keys that were
+ * given up. */
 void circuits_tick(struct supervisor *supervisor);

@@ -11,6 +11,7 @@
 #include "groth16/verify/sums.h"
 #include "runtime/log.h"
 #include "supervisor/deliveries.h"
+#include "supervisor/key_loads.h"
 #include "supervisor/outlet.h"
 #include "supervisor/pipeline.h"
 #include "supervisor/supervisor.h"
@@ -51,15 +52,28 @@ static void copy_text(const struct message *message, char ret[TEXT_BYTES])
     ret[bytes] = '\0';
 }
 
+/* A text of fixed size as it may be shown. */
+static void clean_text(char text[READY_TEXT_BYTES])
+{
+    text[READY_TEXT_BYTES - 1] = '\0';
+    for (char *c = text; *c; c++)
+        *c = *c >= 0x20 && *c < 0x7f ? *c : '?';
+}
+
 static const char *take_ready(struct worker *worker, const struct message *message)
 {
-    char text[TEXT_BYTES];
+    struct ready_device device = {""};
     if (worker->state != WORKER_STARTING)
         return "it said READY twice";
     if (message->numbers[1] != CHANNEL_ABI)
         return "it speaks another version of the channel";
-    copy_text(message, text);
-    workers_ready(worker, message, text);
+    if (worker->kind == WORKER_GPU && message->payload_bytes != sizeof device)
+        return "it does not say what its device is";
+    if (worker->kind == WORKER_GPU)
+        memcpy(&device, message->payload, sizeof device);
+    clean_text(device.name);
+    clean_text(device.uuid);
+    workers_ready(worker, message, &device);
     return NULL;
 }
 
@@ -73,16 +87,26 @@ static const char *take_load(struct worker *worker, const struct message *messag
     bool is_loaded = message->result == 0;
     if (deliveries_key_answered(worker, (uint32_t)key, message->generation, is_loaded) < 0)
         return "it answered a key load that it was not asked for";
-    circuits_key_answered(worker->supervisor, worker, (uint32_t)key, is_loaded ? NULL : text);
+    key_loads_answered(worker, (uint32_t)key, is_loaded, text);
     return NULL;
 }
 
-/* A key that could not be dropped stays mapped there until the worker ends: nothing uses it. */
+/* Nobody uses a key that is dropped: one that cannot be let go of would be in the way of the next
+ * under its number. */
+static const char *take_drop(struct worker *worker, const struct message *message)
+{
+    uint64_t key = message->numbers[GRANT_KEY];
+    if (key >= CIRCUITS_MAX || deliveries_key_dropped(worker, (uint32_t)key) < 0)
+        return "it dropped a key that it was not asked to";
+    return message->result == 0 ? NULL : "it cannot let go of a key";
+}
+
 static const char *take_key(struct worker *worker, const struct message *message)
 {
     if (deliveries_key_call_ended(worker) < 0)
         return "it answered a key call that it was not asked for";
-    const char *why = message->operation == OPERATION_LOAD_KEY ? take_load(worker, message) : NULL;
+    const char *why = message->operation == OPERATION_LOAD_KEY ? take_load(worker, message)
+                                                               : take_drop(worker, message);
     deliveries_flush(worker);
     return why;
 }
@@ -167,7 +191,7 @@ static const char *take_failure(struct worker *worker, struct slot *slot,
     case BLAME_DEVICE:
         log_warn("%s: job %" PRIu64 " partition %u: %s (%s); it is tried again", worker->name,
                  slot->job, slot->partition, text, strerror(-message->result));
-        snprintf(worker->last_error, sizeof worker->last_error, "%.159s", text);
+        snprintf(worker->last_error, sizeof worker->last_error, "%s", text);
         snprintf(how, sizeof how, "%s: %s", worker->name, text);
         pipeline_lost(supervisor, slot, true, how);
         return NULL;

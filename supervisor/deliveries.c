@@ -14,11 +14,16 @@ static void delay(struct worker *worker)
         worker->supervisor->now_ns + (uint64_t)WORKER_DELIVERY_RETRY_MS * 1000000u;
 }
 
+/* Still to be sent, asked for or told. */
+static bool is_open_key(enum worker_key_state state)
+{
+    return state == WORKER_KEY_WANTED || state == WORKER_KEY_ASKED || state == WORKER_KEY_DROPPING;
+}
+
 static void set_key(struct worker *worker, uint32_t key, enum worker_key_state state)
 {
     enum worker_key_state before = (enum worker_key_state)worker->keys[key];
-    bool was_open = before != WORKER_KEY_ABSENT && before != WORKER_KEY_HELD;
-    bool is_open = state != WORKER_KEY_ABSENT && state != WORKER_KEY_HELD;
+    bool was_open = is_open_key(before), is_open = is_open_key(state);
     worker->keys_open += (uint32_t)is_open;
     worker->keys_open -= (uint32_t)was_open;
     worker->keys[key] = (uint8_t)state;
@@ -27,11 +32,11 @@ static void set_key(struct worker *worker, uint32_t key, enum worker_key_state s
 void deliveries_begin(struct worker *worker)
 {
     const struct circuits *circuits = &worker->supervisor->circuits;
-    worker->slabs_sent = 0;
     worker->is_caught_up = false;
     for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {
         const struct circuit *circuit = circuits->entries[key];
-        if (circuit && (circuit->state == CIRCUIT_SHARING || circuit->state == CIRCUIT_LOADED))
+        if (circuit && ((circuit->state == CIRCUIT_SHARING && circuit->is_shared) ||
+                        circuit->state == CIRCUIT_LOADED))
             set_key(worker, key, WORKER_KEY_WANTED);
     }
     deliveries_flush(worker);
@@ -81,6 +86,14 @@ static int push_key_call(struct worker *worker, const struct message *grant)
     return r;
 }
 
+/* A key under suspicion of having ended a worker is loaded with no other, so that the next death
+ * tells. */
+static bool may_ask(const struct worker *worker, const struct circuit *circuit)
+{
+    return worker->key_calls < KEY_CALLS_HELD_MAX && !worker->loads_alone &&
+           !(circuit->is_key_suspect && worker->key_calls > 0);
+}
+
 static int send_key(struct worker *worker, uint32_t key)
 {
     struct supervisor *supervisor = worker->supervisor;
@@ -92,7 +105,7 @@ static int send_key(struct worker *worker, uint32_t key)
         .generation = generation,
         .bytes = circuit->memory.bytes,
     };
-    if (worker->kind == WORKER_GPU && worker->key_calls >= KEY_CALLS_HELD_MAX)
+    if (worker->kind == WORKER_GPU && !may_ask(worker, circuit))
         return -EBUSY;
     int r = send_descriptor(worker, &tag, circuit->shared_fd);
     if (r < 0)
@@ -105,10 +118,13 @@ static int send_key(struct worker *worker, uint32_t key)
         .operation = OPERATION_LOAD_KEY,
         .generation = generation,
         .numbers = {key, circuit->memory.bytes},
+        .payload_bytes = (uint16_t)strlen(circuit->name),
     };
+    memcpy(grant.payload, circuit->name, grant.payload_bytes);
     r = push_key_call(worker, &grant);
     if (r < 0)
         return r; /* the ring has room for all its calls: only a corrupt one, whose worker ends */
+    worker->loads_alone = circuit->is_key_suspect;
     worker->key_generations[key] = generation;
     set_key(worker, key, WORKER_KEY_ASKED);
     return 0;
@@ -124,7 +140,7 @@ static int send_keys(struct worker *worker)
             struct message drop = {.operation = OPERATION_DROP_KEY, .numbers = {key}};
             r = push_key_call(worker, &drop);
             if (r == 0)
-                set_key(worker, key, WORKER_KEY_ABSENT);
+                set_key(worker, key, WORKER_KEY_GOING);
         }
         if (r < 0)
             return r;
@@ -149,6 +165,10 @@ static void send_cancels(struct worker *worker)
 void deliveries_flush(struct worker *worker)
 {
     worker->delayed_until_ns = 0;
+    /* A device registers the slabs before the worker is ready, so that nothing waits for that
+     * later; everybody else gets them when it is. */
+    if (worker->state == WORKER_STARTING && worker->kind == WORKER_GPU)
+        send_slabs(worker);
     if (worker->state != WORKER_RUNNING)
         return;
     if (send_slabs(worker) < 0 || send_keys(worker) < 0)
@@ -157,7 +177,7 @@ void deliveries_flush(struct worker *worker)
     if (!worker->is_caught_up && worker->keys_open == 0) {
         worker->is_caught_up = true;
         log_info("%s is ready (process %d%s%s)", worker->name, (int)worker->child.pid,
-                 worker->device[0] ? ", " : "", worker->device);
+                 worker->device.name[0] ? ", " : "", worker->device.name);
     }
 }
 
@@ -178,6 +198,8 @@ void deliveries_drop_key(struct supervisor *supervisor, uint32_t key)
         struct worker *worker = &supervisor->workers.entries[i];
         if (worker->state != WORKER_RUNNING || worker->keys[key] == WORKER_KEY_ABSENT)
             continue;
+        if (worker->keys[key] == WORKER_KEY_DROPPING || worker->keys[key] == WORKER_KEY_GOING)
+            continue;
         /* One that was never sent needs no word. */
         bool was_sent = worker->keys[key] != WORKER_KEY_WANTED;
         set_key(worker, key, was_sent ? WORKER_KEY_DROPPING : WORKER_KEY_ABSENT);
@@ -185,16 +207,28 @@ void deliveries_drop_key(struct supervisor *supervisor, uint32_t key)
     }
 }
 
-bool deliveries_key_is_held(const struct supervisor *supervisor, uint32_t key)
+void deliveries_unwant_key(struct supervisor *supervisor, uint32_t key)
 {
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
-        const struct worker *worker = &supervisor->workers.entries[i];
-        /* One that is still catching up gets the key before its first grant. */
-        if (worker->state == WORKER_RUNNING && worker->is_caught_up &&
-            worker->keys[key] != WORKER_KEY_HELD)
-            return false;
+        struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->keys[key] == WORKER_KEY_WANTED)
+            set_key(worker, key, WORKER_KEY_ABSENT);
     }
-    return true;
+}
+
+bool deliveries_key_is_held(const struct supervisor *supervisor, uint32_t key)
+{
+    bool is_held_by_gpu = false;
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        const struct worker *worker = &supervisor->workers.entries[i];
+        if (worker->state != WORKER_RUNNING)
+            continue;
+        /* One that is still catching up gets the key before its first grant. */
+        if (worker->is_caught_up && worker->keys[key] != WORKER_KEY_HELD)
+            return false;
+        is_held_by_gpu |= worker->kind == WORKER_GPU && worker->keys[key] == WORKER_KEY_HELD;
+    }
+    return is_held_by_gpu;
 }
 
 bool deliveries_key_is_gone(const struct supervisor *supervisor, uint32_t key)
@@ -211,6 +245,16 @@ int deliveries_key_call_ended(struct worker *worker)
     if (worker->key_calls == 0)
         return -EPROTO;
     worker->key_calls--;
+    if (worker->key_calls == 0)
+        worker->loads_alone = false;
+    return 0;
+}
+
+int deliveries_key_dropped(struct worker *worker, uint32_t key)
+{
+    if (worker->keys[key] != WORKER_KEY_GOING)
+        return -EPROTO;
+    set_key(worker, key, WORKER_KEY_ABSENT);
     return 0;
 }
 
@@ -219,8 +263,8 @@ int deliveries_key_answered(struct worker *worker, uint32_t key, uint64_t genera
 {
     if (key >= CIRCUITS_MAX || worker->key_generations[key] != generation)
         return -EPROTO;
-    if (worker->keys[key] == WORKER_KEY_DROPPING || worker->keys[key] == WORKER_KEY_ABSENT)
-        return 0; /* the circuit was removed meanwhile */
+    if (worker->keys[key] == WORKER_KEY_DROPPING || worker->keys[key] == WORKER_KEY_GOING)
+        return 0; /* the circuit was removed or given up meanwhile */
     if (worker->keys[key] != WORKER_KEY_ASKED)
         return -EPROTO;
     set_key(worker, key, is_loaded ? WORKER_KEY_HELD : WORKER_KEY_ABSENT);

@@ -2,6 +2,7 @@
 #include "supervisor/programs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static enum config_malloc_trim trim_of(const struct config *config, enum worker_
 }
 
 void programs_worker_arguments(const struct config *config, enum worker_kind kind, uint32_t index,
-                               struct programs_arguments *ret)
+                               uint32_t slab_count, struct programs_arguments *ret)
 {
     uint32_t count = 0;
     *ret = (struct programs_arguments){0};
@@ -130,6 +131,18 @@ void programs_worker_arguments(const struct config *config, enum worker_kind kin
     if (kind == WORKER_GPU) {
         ADD("--backend");
         ADD(config_gpu_backend_to_string(config->gpu_backend));
+        if (index < config->gpu_devices.count) {
+            ADD("--device");
+            ADD(config->gpu_devices.uuids[index]);
+        }
+        snprintf(ret->texts[3], PROGRAMS_ARGUMENT_BYTES, "%" PRIu64, config->gpu_vram_limit);
+        ADD("--vram-limit");
+        ADD(ret->texts[3]);
+        ADD("--require-pinned");
+        ADD(config->gpu_requires_pinned ? "yes" : "no");
+        snprintf(ret->texts[4], PROGRAMS_ARGUMENT_BYTES, "%u", slab_count);
+        ADD("--slabs");
+        ADD(ret->texts[4]);
     }
 #undef ADD
     CHECK(count < PROGRAMS_ARGUMENTS_MAX);

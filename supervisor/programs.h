@@ -7,7 +7,7 @@
 #include "shm/channel.h"
 
 enum {
-    PROGRAMS_ARGUMENTS_MAX = 24,
+    PROGRAMS_ARGUMENTS_MAX = 32,
     PROGRAMS_ARGUMENT_BYTES = 24,
 };
 
@@ -23,5 +23,6 @@ int programs_find(char *ret_paths[WORKER_KIND_COUNT]);
 /* The environment without what systemd says to the supervisor alone. One allocation, freed by the
  * caller; it borrows the strings of environ. */
 char **programs_environment(void);
+/* slab_count: that a GPU worker is sent before it is ready. */
 void programs_worker_arguments(const struct config *config, enum worker_kind kind, uint32_t index,
-                               struct programs_arguments *ret);
+                               uint32_t slab_count, struct programs_arguments *ret);

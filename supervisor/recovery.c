@@ -10,6 +10,7 @@
 #include "runtime/log.h"
 #include "shm/port.h"
 #include "supervisor/completions.h"
+#include "supervisor/key_loads.h"
 #include "supervisor/pipeline.h"
 #include "supervisor/supervisor.h"
 
@@ -20,7 +21,7 @@ static void note_failed_start(struct worker *worker, int status);
 void recovery_run(struct worker *worker, int status)
 {
     struct supervisor *supervisor = worker->supervisor;
-    char how[96];
+    char how[SLOT_FAULT_BYTES];
 
     /* What it had finished before it died counts. Nothing that we killed for a breach said does. */
     if (worker->state != WORKER_DOOMED)
@@ -41,27 +42,45 @@ void recovery_run(struct worker *worker, int status)
     put_back(worker, how);
 }
 
-/* "killed by SIGKILL in msm_a". The progress words are the dead worker's: read with care. */
+/* What it left behind, as it may be shown; "" when nothing. */
+static void copy_last_words(const struct worker *worker, char ret[CHANNEL_LAST_WORDS_BYTES])
+{
+    const char *words = worker->channel.layout->last_words;
+    size_t bytes = 0;
+    for (; bytes < CHANNEL_LAST_WORDS_BYTES - 1 && words[bytes]; bytes++)
+        ret[bytes] = words[bytes] >= 0x20 && words[bytes] < 0x7f ? words[bytes] : '?';
+    ret[bytes] = '\0';
+}
+
+/* "killed by SIGKILL in msm_a", "sticky device error: ...". Progress words and last words are the
+ * dead worker's: read with care. */
 static void explain(struct worker *worker, int status, char *ret, size_t room)
 {
-    char text[64];
+    char text[64], words[CHANNEL_LAST_WORDS_BYTES];
     uint32_t stage =
         atomic_load_explicit(&worker->channel.layout->progress.stage, memory_order_relaxed);
     child_status_to_string(status, text, sizeof text);
-    if (worker->held_count > 0 && stage < PHASE_WAIT)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_DEVICE) {
+        copy_last_words(worker, words);
+        snprintf(ret, room, "%.160s, %s", words[0] ? words : "a sticky device error", worker->name);
+    } else if (worker->held_count > 0 && stage < PHASE_WAIT) {
         snprintf(ret, room, "%s in %s of %s", text, phase_to_string((enum phase)stage),
                  worker->name);
-    else
+    } else {
         snprintf(ret, room, "%s, %s", text, worker->name);
+    }
 }
 
 static void put_back(struct worker *worker, const char *how)
 {
     struct supervisor *supervisor = worker->supervisor;
-    /* The only partition in its hands is the likely cause; of several, each is a suspect and runs
-     * alone next. Nothing counts when the end was our own wish. */
+    /* The only partition in its hands, or the only key that it was loading, is the likely cause; of
+     * several, each is a suspect and comes alone next. Nothing counts when the end was our own
+     * wish. */
     bool is_wanted = worker->state == WORKER_STOPPING || supervisor->phase >= SUPERVISOR_STOPPING;
-    bool is_alone = worker->held_count == 1;
+    bool is_alone = worker->held_count == 1 && worker->key_calls == 0;
+    if (!is_wanted)
+        key_loads_worker_died(worker, how);
     while (worker->held_count > 0) {
         struct slot *slot = &supervisor->slots.entries[worker->held[0]];
         if (slot->state != SLOT_ENDING)
@@ -74,17 +93,19 @@ static void put_back(struct worker *worker, const char *how)
 static void note_failed_start(struct worker *worker, int status)
 {
     struct supervisor *supervisor = worker->supervisor;
-    char text[64];
-    child_status_to_string(status, text, sizeof text);
-    snprintf(worker->last_error, sizeof worker->last_error, "cannot start: %s", text);
+    char text[CHANNEL_LAST_WORDS_BYTES];
+    copy_last_words(worker, text);
+    if (!text[0])
+        child_status_to_string(status, text, sizeof text);
+    snprintf(worker->last_error, sizeof worker->last_error, "cannot start: %.240s", text);
 
     bool has_said_why = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_START;
     bool wants_cuda = supervisor->config.gpu_backend == CONFIG_GPU_BACKEND_CUDA;
     if (worker->kind == WORKER_GPU && has_said_why && wants_cuda &&
         supervisor->phase == SUPERVISOR_STARTING) {
-        log_error("no proofs can be made: %s cannot use the CUDA backend (its message is above); "
-                  "mend that, or set [GPU] Backend=cpu to prove on the CPU",
-                  worker->name);
+        log_error("no proofs can be made: %s cannot use the CUDA backend (%s); mend that, or set "
+                  "[GPU] Backend=cpu to prove on the CPU",
+                  worker->name, text);
         supervisor_fail(supervisor);
         return;
     }

@@ -16,6 +16,10 @@
 
 #define SLOT_NONE UINT32_MAX
 
+enum {
+    SLOT_FAULT_BYTES = 192,
+};
+
 struct circuit;
 struct worker;
 
@@ -41,7 +45,7 @@ struct slot {
     enum operation suspected_in; /* the last such stage; OPERATION_NONE when it is no suspect */
     bool is_told;                /* the owner has been sent OPERATION_CANCEL */
     uint32_t attempts;           /* used up: deaths of an owner while alone, device faults */
-    char last_fault[96];         /* of those, the last in words: "signal 9 in msm_a" */
+    char last_fault[SLOT_FAULT_BYTES]; /* of those, the last in words: "signal 9 in msm_a" */
     enum reply_code error_code;
     char error_text[256]; /* why it FAILED */
 

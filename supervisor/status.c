@@ -64,6 +64,10 @@ static void write_flags(struct reply *reply, const struct supervisor *supervisor
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         const struct worker *worker = &supervisor->workers.entries[i];
         char text[64];
+        if (worker->channel.layout && word(&worker->channel.layout->progress.unpinned_bytes) > 0) {
+            snprintf(text, sizeof text, "not_pinned:%s", worker->name);
+            reply_string(reply, NULL, text);
+        }
         if (worker->start_failures < WORKER_START_FAILURES_MAX)
             continue;
         snprintf(text, sizeof text, "cannot_start:%s", worker->name);
@@ -175,6 +179,20 @@ static void write_workers(struct reply *reply, const struct supervisor *supervis
     reply_close(reply);
 }
 
+static void write_pinned(struct reply *reply, const struct worker *worker)
+{
+    static const struct channel_progress none;
+    const struct channel_progress *progress =
+        worker->channel.layout ? &worker->channel.layout->progress : &none;
+    reply_integer(reply, "pinned_bytes", word(&progress->pinned_bytes));
+    reply_integer(reply, "unpinned_bytes", word(&progress->unpinned_bytes));
+    reply_integer(reply, "slabs_pinned",
+                  atomic_load_explicit(&progress->slabs_pinned, memory_order_relaxed));
+    reply_integer(reply, "slabs_unpinned",
+                  atomic_load_explicit(&progress->slabs_unpinned, memory_order_relaxed));
+    reply_integer(reply, "keys", atomic_load_explicit(&progress->keys, memory_order_relaxed));
+}
+
 static void write_gpus(struct reply *reply, const struct supervisor *supervisor)
 {
     reply_array(reply, "gpu");
@@ -186,7 +204,10 @@ static void write_gpus(struct reply *reply, const struct supervisor *supervisor)
         reply_map(reply, NULL);
         reply_integer(reply, "index", worker->index);
         reply_string(reply, "backend", worker->uses_cpu ? "cpu" : "cuda");
-        reply_string(reply, "device", worker->device);
+        reply_string(reply, "device", worker->device.name);
+        reply_string(reply, "uuid", worker->device.uuid);
+        reply_integer(reply, "memory_bytes", worker->device.memory_bytes);
+        write_pinned(reply, worker);
         reply_real(reply, "busy_share",
                    busy_share_recent(&worker->busy, supervisor->now_ns, sum_ns));
         reply_real(reply, "busy_share_life",
@@ -212,6 +233,29 @@ static void write_jobs(struct reply *reply, const struct supervisor *supervisor)
     reply_close(reply);
 }
 
+/* Where the GPU workers keep the key: "PLAN", with several "gpu-0: PLAN; gpu-1: PLAN". */
+static void write_plan(struct reply *reply, const struct circuit *circuit)
+{
+    const struct workers *workers = &circuit->supervisor->workers;
+    char text[2 * CIRCUITS_PLAN_BYTES];
+    uint32_t count = 0, gpus = 0;
+    size_t used = 0;
+    for (uint32_t i = 0; i < workers->count; i++)
+        gpus += workers->entries[i].kind == WORKER_GPU;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        const struct worker *worker = &workers->entries[i];
+        const char *plan = circuit->plans[worker->index % GPU_WORKERS_MAX];
+        if (worker->kind != WORKER_GPU || worker->keys[circuit->key] != WORKER_KEY_HELD || !*plan)
+            continue;
+        int more = snprintf(text + used, sizeof text - used, "%s%s%s%s", count ? "; " : "",
+                            gpus > 1 ? worker->name : "", gpus > 1 ? ": " : "", plan);
+        used += (size_t)more < sizeof text - used ? (size_t)more : sizeof text - used - 1;
+        count++;
+    }
+    if (count > 0)
+        reply_string(reply, "plan", text);
+}
+
 void status_write_circuit(struct reply *reply, const struct circuit *circuit)
 {
     const struct facts *facts = &circuit->facts;
@@ -228,6 +272,7 @@ void status_write_circuit(struct reply *reply, const struct circuit *circuit)
         reply_integer(reply, "key_bytes", facts->file_bytes);
         reply_bool(reply, "checks_constraints", facts->has_c);
         reply_string(reply, "key_digest", facts->key_digest);
+        write_plan(reply, circuit);
     }
     if (circuit->error[0])
         reply_string(reply, "error", circuit->error);

@@ -257,6 +257,7 @@ static void advance(struct supervisor *supervisor)
     bool is_late = supervisor->deadline_ns && supervisor->now_ns >= supervisor->deadline_ns;
     switch (supervisor->phase) {
     case SUPERVISOR_STARTING:
+        workers_report_start(supervisor);
         if (workers_have_settled(&supervisor->workers)) {
             begin_serving(supervisor);
             grants_run(supervisor);

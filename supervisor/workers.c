@@ -12,6 +12,7 @@
 
 #include "runtime/check.h"
 #include "runtime/log.h"
+#include "runtime/notify.h"
 #include "shm/bell.h"
 #include "shm/courier.h"
 #include "shm/port.h"
@@ -51,7 +52,10 @@ int workers_init(struct supervisor *supervisor)
         return -ENOMEM;
     for (uint32_t i = 0; i < config->synth_workers; i++)
         worker_init(supervisor, WORKER_SYNTH, i);
-    worker_init(supervisor, WORKER_GPU, 0);
+    /* One a card; without a list the one worker looks for a card itself. */
+    uint32_t gpus = config->gpu_devices.count ? config->gpu_devices.count : 1;
+    for (uint32_t i = 0; i < gpus; i++)
+        worker_init(supervisor, WORKER_GPU, i);
     for (uint32_t i = 0; i < config->finalizer_workers; i++)
         worker_init(supervisor, WORKER_FINALIZER, i);
     return 0;
@@ -79,6 +83,7 @@ static void take_apart(struct worker *worker)
     memset(worker->keys, WORKER_KEY_ABSENT, sizeof worker->keys);
     memset(worker->key_generations, 0, sizeof worker->key_generations);
     worker->keys_open = worker->key_calls = 0;
+    worker->loads_alone = false;
     worker->slabs_sent = 0;
     worker->is_caught_up = worker->has_untold = false;
     worker->delayed_until_ns = 0;
@@ -100,7 +105,8 @@ static int spawn(struct worker *worker, int courier_of_child)
 {
     struct supervisor *supervisor = worker->supervisor;
     struct programs_arguments arguments;
-    programs_worker_arguments(&supervisor->config, worker->kind, worker->index, &arguments);
+    programs_worker_arguments(&supervisor->config, worker->kind, worker->index,
+                              supervisor->memory.slab_count, &arguments);
     const struct child_fd fds[] = {
         {worker->channel.fd, PORT_FD_CHANNEL},
         {worker->bell_in, PORT_FD_BELL_IN},
@@ -182,6 +188,7 @@ static void start_due(struct worker *worker)
     worker->state = WORKER_STARTING;
     worker->ready_ns = 0;
     busy_start(&worker->busy, supervisor->now_ns);
+    deliveries_flush(worker); /* what it is to have before it is ready */
 }
 
 uint64_t workers_busy_ns(const struct worker *worker)
@@ -227,13 +234,14 @@ uint64_t workers_deadline(const struct supervisor *supervisor)
     return deadline_ns;
 }
 
-void workers_ready(struct worker *worker, const struct message *ready, const char *text)
+void workers_ready(struct worker *worker, const struct message *ready,
+                   const struct ready_device *device)
 {
     worker->state = WORKER_RUNNING;
     worker->uses_cpu = worker->kind == WORKER_GPU && ready->numbers[2] == READY_BACKEND_CPU;
     worker->ready_ns = worker->supervisor->now_ns;
     worker->start_failures = 0;
-    snprintf(worker->device, sizeof worker->device, "%.127s", text);
+    worker->device = *device;
     deliveries_begin(worker);
 }
 
@@ -269,6 +277,32 @@ static void on_death(struct loop_watch *watch, uint32_t events)
     take_apart(worker);
     worker->restarts++;
     start_later(worker);
+}
+
+void workers_report_start(struct supervisor *supervisor)
+{
+    struct workers *workers = &supervisor->workers;
+    const uint32_t count = supervisor->memory.slab_count;
+    uint32_t sum = 0;
+    char text[160] = "";
+    for (uint32_t i = 0; i < workers->count; i++) {
+        const struct worker *worker = &workers->entries[i];
+        if (worker->state != WORKER_STARTING || !worker->channel.layout)
+            continue;
+        const struct channel_progress *progress = &worker->channel.layout->progress;
+        uint32_t done = atomic_load_explicit(&progress->slabs_pinned, memory_order_relaxed) +
+                        atomic_load_explicit(&progress->slabs_unpinned, memory_order_relaxed);
+        sum += done;
+        if (done > 0)
+            snprintf(text, sizeof text, "%s has registered %u of %u slabs", worker->name, done,
+                     count);
+    }
+    if (sum == workers->slabs_reported)
+        return;
+    workers->slabs_reported = sum;
+    notify_extend_timeout((uint64_t)WORKER_START_MORE_S * 1000000000u);
+    if (text[0])
+        notify_status(text);
 }
 
 void workers_doom(struct worker *worker, const char *why)

@@ -31,6 +31,7 @@ enum worker_key_state {
     WORKER_KEY_ASKED,  /* LOAD_KEY is granted (gpu workers answer it) */
     WORKER_KEY_HELD,
     WORKER_KEY_DROPPING, /* DROP_KEY is to be pushed */
+    WORKER_KEY_GOING,    /* it is pushed and not answered */
 };
 
 enum {
@@ -41,6 +42,8 @@ enum {
     /* From here on the service calls a worker broken (it goes on trying). */
     WORKER_START_FAILURES_MAX = 3,
     WORKER_DELIVERY_RETRY_MS = 2,
+    /* To register one more slab at start; more is no progress. */
+    WORKER_START_MORE_S = 120,
 };
 
 struct worker {
@@ -63,6 +66,7 @@ struct worker {
     uint64_t key_generations[CIRCUITS_MAX];
     uint32_t keys_open;        /* WANTED, ASKED or DROPPING */
     uint32_t key_calls;        /* pushed and not answered yet */
+    bool loads_alone;          /* of these one is of a suspect: no other is pushed */
     bool is_caught_up;         /* has had every slab and key since READY */
     bool has_untold;           /* some cancel did not fit the submission ring */
     uint64_t delayed_until_ns; /* the courier was full */
@@ -70,15 +74,16 @@ struct worker {
     uint64_t ready_ns, restart_at_ns, backoff_ms;
     uint32_t restarts, start_failures;
     uint64_t partitions_done_before; /* of earlier processes */
-    char last_error[160];
-    char device[128]; /* gpu: what READY said */
-    bool uses_cpu;    /* gpu: it proves on the CPU */
+    char last_error[256];
+    struct ready_device device; /* gpu: what READY said; texts end and are printable */
+    bool uses_cpu;              /* gpu: it proves on the CPU */
     struct busy busy;
 };
 
 struct workers {
     struct worker *entries; /* WORKERS_MAX */
     uint32_t count;
+    uint32_t slabs_reported;        /* registered so far, all starting workers together */
     char *paths[WORKER_KIND_COUNT]; /* executables; [WORKER_SYNTH] also prepares and loads keys */
     char **environment;             /* of every child: without what is for us alone */
 };
@@ -90,8 +95,11 @@ void workers_destroy(struct workers *workers);
 void workers_tick(struct supervisor *supervisor);
 /* When workers_tick has something to do next; UINT64_MAX: only after an event. */
 uint64_t workers_deadline(const struct supervisor *supervisor);
-/* READY was heard; text: the device's name, cleaned. */
-void workers_ready(struct worker *worker, const struct message *ready, const char *text);
+/* READY was heard; device: of a GPU worker, its texts cleaned. */
+void workers_ready(struct worker *worker, const struct message *ready,
+                   const struct ready_device *device);
+/* Start-up that takes long and moves on (slabs being registered): tells systemd. */
+void workers_report_start(struct supervisor *supervisor);
 /* Time with a partition in computation, of this process. */
 uint64_t workers_busy_ns(const struct worker *worker);
 /* SIGKILL: it broke the contract (why, in words). Its slots stay its own until it is dead. */

@@ -26,7 +26,7 @@ static int synth_main(int argc, char **argv)
                   "tasks",
                   options.threads, strerror(-error));
     } else {
-        worker_ready(&worker.frame, NULL, NULL);
+        worker_ready(&worker.frame, NULL, NULL, 0);
         status = synth_worker_run(&worker);
         pool_free(worker.pool);
     }

@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "shm/courier.h"
+#include "shm/port.h"
 #include "shm/trace.h"
 #include "tests/shm/proof_rig.h"
 #include "tests/shm/worker_rig.h"
@@ -130,8 +132,96 @@ TEST(ready_tells_the_backend)
     ASSERT_INT(ready.numbers[2], READY_BACKEND_CPU);
     ASSERT_INT(ready.numbers[3], 0);
     ASSERT_INT(ready.numbers[5], 2);
-    ASSERT_STR(rig_text(&ready), "cpu");
+    struct ready_device device;
+    ASSERT_INT(ready.payload_bytes, sizeof device);
+    memcpy(&device, ready.payload, sizeof device);
+    ASSERT_STR(device.name, "cpu");
+    ASSERT_STR(device.uuid, "cpu");
+    ASSERT_INT(device.memory_bytes, 0);
     ASSERT_INT(rig_stop(&rig), 0);
+}
+
+TEST(ready_waits_for_the_slabs_of_the_start)
+{
+    static const char *const extra[] = {"--backend", "cpu", "--threads", "1", "--slabs", "2", NULL};
+    struct rig rig;
+    struct message ready;
+    rig_start(&rig, WORKER_GPU, CUZK_GPU, "auto", extra);
+    rig_slab(&rig, 0, 4096);
+    ASSERT(!rig_take(&rig, &ready, 500));
+    rig_slab(&rig, 1, 4096);
+    ASSERT(rig_take(&rig, &ready, 10000));
+    ASSERT_INT(ready.operation, OPERATION_READY);
+    /* Host memory needs no registration for this backend. */
+    ASSERT_INT(rig.channel.layout->progress.pinned_bytes, 0);
+    ASSERT_INT(rig.channel.layout->progress.slabs_pinned, 0);
+    ASSERT_INT(rig_stop(&rig), 0);
+}
+
+TEST(a_slab_that_cannot_be_registered_at_start_ends_the_worker_with_one_line)
+{
+    static const char *const one[] = {"--slabs", "1", NULL};
+    for (unsigned index = 0; index < 2; index++) {
+        struct rig rig;
+        struct message ready;
+        rig_start(&rig, WORKER_GPU, REFUSING_WORKER, "auto", one);
+        rig_slab(&rig, index, 8192);
+        ASSERT_INT(rig_wait_end(&rig, 10000), WORKER_EXIT_START << 8);
+        const char *why = rig.channel.layout->last_words;
+        ASSERT(strstr(why, index == 0 ? "slab 0 (8K) cannot be registered with the device: "
+                                      : "slab 1 (8K) cannot be registered with the device: out of "
+                                        "mappings"));
+        ASSERT(strstr(why, "RLIMIT_MEMLOCK"));
+        ASSERT(strstr(why, "RequirePinned=no"));
+        ASSERT(!rig_take(&rig, &ready, 0));
+        rig_destroy(&rig);
+    }
+}
+
+TEST(pinned_and_unpinned_memory_is_counted_and_let_go_of_before_it_is_unmapped)
+{
+    struct rig rig;
+    struct rig_key key;
+    struct message answer;
+    static const char *const extra[] = {"--slabs", "2", NULL};
+    rig_key_make(&key, CUZK_SYNTH, "good/mul.bn128/circuit.zkey", NULL);
+    rig_start(&rig, WORKER_GPU, REFUSING_WORKER, "auto", extra);
+    rig_slab(&rig, 2, 8192);
+    rig_slab(&rig, 3, 4096);
+    ASSERT(rig_take(&rig, &answer, 10000));
+    ASSERT_INT(answer.operation, OPERATION_READY);
+    const struct channel_progress *progress = &rig.channel.layout->progress;
+    ASSERT_INT(progress->pinned_bytes, 8192);
+    ASSERT_INT(progress->unpinned_bytes, 4096);
+    ASSERT_INT(progress->slabs_pinned, 1);
+    ASSERT_INT(progress->slabs_unpinned, 1);
+    ASSERT(strstr(rig_log(&rig), "slab 3 is not pinned"));
+
+    for (uint32_t id = 0; id < 2; id++) {
+        struct message grant = rig_message(&rig, OPERATION_LOAD_KEY, 0, id, 0);
+        memcpy(grant.payload, "mul", 3);
+        grant.payload_bytes = 3;
+        rig_send_key(&rig, id, &key);
+        rig_grant(&rig, &grant);
+        ASSERT(rig_take(&rig, &answer, 10000));
+        ASSERT_INT(answer.blame, BLAME_NONE);
+        ASSERT_STR(rig_text(&answer), "resident, no tables");
+    }
+    ASSERT(strstr(rig_log(&rig), "circuit mul (key 0) is loaded: resident, no tables"));
+    ASSERT(strstr(rig_log(&rig), "key 1 is not pinned"));
+    ASSERT_INT(progress->keys, 2);
+    ASSERT_INT(progress->pinned_bytes, 8192 + key.memory.bytes);
+    ASSERT_INT(progress->unpinned_bytes, 4096 + key.memory.bytes);
+
+    const struct courier_tag gone = {.kind = COURIER_SLAB, .index = 2};
+    ASSERT_INT(courier_send(rig.courier, &gone, NULL, 0), 0);
+    for (unsigned i = 0; i < 100 && progress->slabs_pinned > 0; i++)
+        usleep(20000);
+    ASSERT(strstr(rig_log(&rig), "detached slab 2"));
+    ASSERT_INT(progress->slabs_pinned, 0);
+    ASSERT_INT(progress->pinned_bytes, key.memory.bytes);
+    ASSERT_INT(rig_stop(&rig), 0);
+    rig_key_destroy(&key);
 }
 
 TEST(cuda_in_a_build_without_it_is_refused_in_one_line)
@@ -277,7 +367,10 @@ TEST(a_killed_worker_leaves_the_slab_to_its_successor)
 
 TEST_MAIN(CASE(partitions_are_proved_on_both_curves_and_both_loops),
           CASE(a_partition_in_a_slab_that_the_device_refuses_is_answered),
-          CASE(ready_tells_the_backend), CASE(cuda_in_a_build_without_it_is_refused_in_one_line),
+          CASE(ready_tells_the_backend), CASE(ready_waits_for_the_slabs_of_the_start),
+          CASE(a_slab_that_cannot_be_registered_at_start_ends_the_worker_with_one_line),
+          CASE(pinned_and_unpinned_memory_is_counted_and_let_go_of_before_it_is_unmapped),
+          CASE(cuda_in_a_build_without_it_is_refused_in_one_line),
           CASE(auto_falls_back_to_the_cpu_loudly), CASE(the_lowest_order_key_held_is_proved_first),
           CASE(cancelled_partitions_are_answered_once),
           CASE(a_missing_key_or_slab_blames_the_device), CASE(a_key_is_dropped_and_comes_back),
