@@ -118,8 +118,8 @@ struct backend_event {
     size_t sums_bytes;
     /* SLAB_ATTACHED, KEY_LOADED: the device reads this memory by ordinary copies; text says why. */
     bool is_unpinned;
-    /* *_REFUSED, FAILED, LOST: what, likely cause. KEY_LOADED: where the key lies (the plan), in one
-     * line. "" otherwise. */
+    /* *_REFUSED, FAILED, LOST: what, likely cause. KEY_LOADED: where the key lies (the plan), in
+     * one line. "" otherwise. */
     char text[BACKEND_TEXT_BYTES];
 };
 
@@ -138,8 +138,9 @@ struct backend_ops {
     int (*event_fd)(const struct backend *backend);
 
     /* Makes a slab readable to the device (registration). NULL where host memory needs none.
-     * attach_slab: 0, then SLAB_ATTACHED or SLAB_REFUSED. detach_slab: -EBUSY while a held partition
-     * lies in it; otherwise waits until the device lets go of it, so that the caller may unmap. */
+     * attach_slab: 0, then SLAB_ATTACHED or SLAB_REFUSED. detach_slab: -EBUSY while a held
+     * partition lies in it; otherwise waits until the device lets go of it, so that the caller may
+     * unmap. */
     int (*attach_slab)(struct backend *backend, uint32_t index, const void *memory, size_t bytes);
     int (*detach_slab)(struct backend *backend, uint32_t index);
 
