@@ -25,12 +25,14 @@ static void gpu_key_answer(struct gpu_worker *worker, struct gpu_key_call *call,
                            int result, const char *text)
 {
     char name[128];
+    const uint64_t took_ns = clock_now_ns() - call->taken_ns;
     port_answer_fail(&call->answer, blame, result, text);
     if (blame != BLAME_NONE)
         log_warn("%s: %s", gpu_key_name(&call->grant, name), text);
     else if (call->grant.operation == OPERATION_LOAD_KEY)
-        log_info("%s is loaded%s%s", gpu_key_name(&call->grant, name), *text ? ": " : "", text);
-    call->answer.phase_us[PHASE_TOTAL] = (uint32_t)((clock_now_ns() - call->taken_ns) / 1000);
+        log_info("%s is loaded in %.3f ms%s%s", gpu_key_name(&call->grant, name),
+                 (double)took_ns / 1e6, *text ? ": " : "", text);
+    call->answer.phase_us[PHASE_TOTAL] = (uint32_t)(took_ns / 1000);
     port_complete(&worker->frame.port, &call->answer);
     call->is_open = false;
 }

@@ -9,6 +9,7 @@
 
 #include "gpu-worker/known_answer.h"
 #include "gpu-worker/worker.h"
+#include "runtime/clock.h"
 
 /* Large: keys of every circuit and slab tables. */
 static struct gpu_worker worker;
@@ -32,7 +33,7 @@ static int gpu_open_one(const char *name, char *ret_text)
 
 /* `auto` takes the CPU where there is no device, and says so loudly: nobody may find out from the
  * proving times. */
-static int gpu_open_backend(bool *ret_fell_back, char *ret_text)
+static int gpu_open_backend(bool *ret_fell_back, uint64_t *ret_opened_ns, char *ret_text)
 {
     const bool is_auto = strcmp(worker.frame.options.backend, "auto") == 0;
     int error = gpu_open_one(is_auto ? "cuda" : worker.frame.options.backend, ret_text);
@@ -41,9 +42,19 @@ static int gpu_open_backend(bool *ret_fell_back, char *ret_text)
         *ret_fell_back = true;
         error = gpu_open_one("cpu", ret_text);
     }
+    *ret_opened_ns = clock_now_ns();
     if (error == 0)
         error = known_answer_check(worker.ops, worker.backend, ret_text);
     return error;
+}
+
+/* How long a start took, by its parts: what a restart costs. */
+static void gpu_report_start(uint64_t begin_ns, uint64_t opened_ns, uint64_t checked_ns)
+{
+    const uint64_t now_ns = clock_now_ns();
+    log_info("GPU_TIMING start device_ms=%.3f known_answer_ms=%.3f slabs_ms=%.3f total_ms=%.3f",
+             (double)(opened_ns - begin_ns) / 1e6, (double)(checked_ns - opened_ns) / 1e6,
+             (double)(now_ns - checked_ns) / 1e6, (double)(now_ns - begin_ns) / 1e6);
 }
 
 static void gpu_ready(bool fell_back)
@@ -64,6 +75,8 @@ int main(int argc, char **argv)
 {
     struct worker_options options;
     char text[GPU_TEXT_BYTES] = "";
+    const uint64_t begin_ns = clock_now_ns();
+    uint64_t opened_ns, checked_ns;
     bool fell_back = false;
     int status = WORKER_EXIT_START;
     if (worker_options_parse(argc, argv, &options) < 0)
@@ -72,10 +85,12 @@ int main(int argc, char **argv)
         strcpy(options.backend, "cpu");
     if (worker_open(&worker.frame, WORKER_GPU, &options, 1) < 0)
         return WORKER_EXIT_START;
-    int error = gpu_open_backend(&fell_back, text);
+    int error = gpu_open_backend(&fell_back, &opened_ns, text);
+    checked_ns = clock_now_ns();
     if (error == 0)
         error = gpu_worker_start(&worker, text);
     if (error == 0) {
+        gpu_report_start(begin_ns, opened_ns, checked_ns);
         gpu_ready(fell_back);
         status = gpu_worker_run(&worker);
     } else {
