@@ -142,12 +142,10 @@ static void lay_out_key(const struct prepared *prepared, struct plan *plan)
 static void add_stream(struct workspace *workspace, unsigned stream, const struct msm_shape *shape,
                        bool has_g2)
 {
-    uint64_t scratch =
-        larger(msm_plan_scratch_bytes(shape), msm_sum_scratch_bytes(shape, false));
+    uint64_t scratch = larger(msm_plan_scratch_bytes(shape), msm_sum_scratch_bytes(shape, false));
     if (has_g2)
         scratch = larger(scratch, msm_sum_scratch_bytes(shape, true));
-    workspace->plan_bytes[stream] =
-        larger(workspace->plan_bytes[stream], msm_plan_bytes(shape));
+    workspace->plan_bytes[stream] = larger(workspace->plan_bytes[stream], msm_plan_bytes(shape));
     workspace->scratch_bytes[stream] = larger(workspace->scratch_bytes[stream], scratch);
 }
 

@@ -1,0 +1,537 @@
+/* The CUDA backend's table: what the owner calls. Nothing here asks the device anything, apart from
+ * open and close: calls note what is wanted and ring the driver thread (engine.c); poll hands out
+ * what it posted. See cuda.h for the threads. */
+#include "gpu-worker/cuda/cuda.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gpu-worker/cuda/errors.h"
+
+enum {
+    /* The partition that computes, the one that is uploaded and one more. */
+    CUDA_PARTITIONS_USEFUL = 3,
+    /* What the driver takes for itself later: local memory of kernels, mostly. */
+    CUDA_MARGIN_BYTES = 512 << 20,
+    CUDA_ARENA_BYTES_MIN = 16 << 20,
+    CUDA_DETACH_S_MAX = 60,
+    CUDA_RESULT_BYTES = 1024, /* device and pinned memory for the sums of a flight */
+};
+
+static_assert((int)CUDA_RESULT_BYTES >= (int)SUMS_BYTES_MAX, "the sums fit");
+
+static void cuda_close(struct backend *backend);
+
+/* Opening. */
+
+static int open_host(struct backend *backend)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&backend->mutex, NULL);
+    pthread_cond_init(&backend->wake, &monotonic);
+    pthread_cond_init(&backend->slab_changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    backend->has_mutex = true;
+    backend->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    backend->outbox.event_fd = backend->event_fd;
+    return backend->event_fd < 0 ? -errno : registrar_create(&backend->registrar);
+}
+
+/* Everything that is ever allocated on the device or pinned for it. Driver errors. */
+static int open_streams(struct backend *backend)
+{
+    int error = DRIVER_OK;
+    for (unsigned i = 0; i < STREAM_COUNT && !error; i++)
+        error = driver_stream_create(&backend->streams[i], i == STREAM_LOAD ? 1 : 0);
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
+        for (unsigned j = 0; j < MARK_COUNT && !error; j++)
+            error = driver_event_create(&backend->flights[i].marks[j]);
+    for (unsigned i = 0; i < KEY_PIECES && !error; i++)
+        error = driver_event_create(&backend->piece_events[i]);
+    if (!error)
+        error = driver_event_create(&backend->load_event);
+    if (!error)
+        error = driver_event_create(&backend->evaluations_free);
+    if (!error)
+        error = timeline_init(&backend->timeline, backend->streams[STREAM_CLOCK]);
+    return error;
+}
+
+static int open_memory(struct backend *backend, uint64_t vram_limit, char *ret_text)
+{
+    uint64_t free_bytes = 0, total_bytes = 0;
+    void *memory = NULL;
+    int error = driver_memory(&free_bytes, &total_bytes);
+    const uint64_t margin =
+        free_bytes / 16 < CUDA_MARGIN_BYTES ? free_bytes / 16 : CUDA_MARGIN_BYTES;
+    uint64_t bytes = free_bytes - margin;
+    if (vram_limit && vram_limit < bytes)
+        bytes = vram_limit;
+    if (!error && bytes < CUDA_ARENA_BYTES_MIN) {
+        snprintf(ret_text, BACKEND_TEXT_BYTES,
+                 "%s has %llu MiB of its %llu free and the backend needs at least %d: end other "
+                 "programs on the card or raise [GPU] VramLimit=",
+                 backend->device.info.name, (unsigned long long)free_bytes >> 20,
+                 (unsigned long long)total_bytes >> 20, CUDA_ARENA_BYTES_MIN >> 20);
+        return -ENOMEM;
+    }
+    if (!error)
+        error = driver_malloc(&backend->arena_memory, bytes);
+    if (!error)
+        error =
+            driver_malloc_host(&backend->results_host, BACKEND_PARTITIONS_MAX * CUDA_RESULT_BYTES);
+    if (error) {
+        errors_explain(ret_text, error, "taking device memory", backend->device.info.name);
+        return errors_to_errno(error);
+    }
+    arena_init(&backend->arena, backend->arena_memory, bytes);
+    arena_take(&backend->arena, BACKEND_PARTITIONS_MAX * CUDA_RESULT_BYTES, &memory);
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++) {
+        struct flight *flight = &backend->flights[i];
+        flight->sums_device = (uint8_t *)memory + i * CUDA_RESULT_BYTES;
+        flight->sums_host = (uint8_t *)backend->results_host + i * CUDA_RESULT_BYTES;
+        flight->witness = -1;
+    }
+    return 0;
+}
+
+static int open_driver_thread(struct backend *backend)
+{
+    sigset_t all, before;
+    /* Signals stay with the main thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&backend->driver, NULL, engine_run, backend);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    backend->has_driver = error == 0;
+    return -error;
+}
+
+static int cuda_open(const struct backend_options *options, struct backend **ret_backend,
+                     char *ret_text)
+{
+    struct backend *backend = calloc(1, sizeof *backend);
+    int error = -ENOMEM;
+    snprintf(ret_text, BACKEND_TEXT_BYTES, "the CUDA backend cannot start: host memory is short");
+    if (!backend)
+        return error;
+    backend->event_fd = -1;
+    backend->requires_pinned = options->requires_pinned;
+    error = device_open(options->device, &backend->device, ret_text);
+    if (error < 0)
+        goto fail;
+    backend->has_device = true;
+    error = open_host(backend);
+    if (error < 0) {
+        snprintf(ret_text, BACKEND_TEXT_BYTES,
+                 "the CUDA backend cannot start: %s; raise the limits on tasks, files and memory",
+                 strerror(-error));
+        goto fail;
+    }
+    error = open_streams(backend);
+    if (error) {
+        errors_explain(ret_text, error, "making streams", backend->device.info.name);
+        error = errors_to_errno(error);
+        goto fail;
+    }
+    error = open_memory(backend, options->vram_limit, ret_text);
+    if (error < 0)
+        goto fail;
+    error = open_driver_thread(backend);
+    if (error < 0) {
+        snprintf(ret_text, BACKEND_TEXT_BYTES,
+                 "the CUDA backend cannot start a thread: %s; raise the limit on tasks",
+                 strerror(-error));
+        goto fail;
+    }
+    *ret_backend = backend;
+    return 0;
+
+fail:
+    cuda_close(backend);
+    return error;
+}
+
+/* Closing. Of a lost context nothing is touched: the process ends next. */
+
+static void release_host_memory(struct backend *backend)
+{
+    for (unsigned i = 0; i < BACKEND_KEYS_MAX; i++) {
+        struct key *key = backend->keys[i];
+        /* No job is open any more; one that registered may not have been noticed. */
+        const bool is_registered = key && key->job.memory && !key->job.is_release &&
+                                   key->is_job_done && key->job.result == DRIVER_OK;
+        if (is_registered && !backend->is_lost)
+            driver_host_unregister(key->job.memory);
+        free(key);
+    }
+    for (unsigned i = 0; i < BACKEND_SLAB_COUNT; i++)
+        if (backend->slabs[i].is_pinned && !backend->is_lost)
+            driver_host_unregister(backend->slabs[i].job.memory);
+}
+
+static void release_device(struct backend *backend)
+{
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
+        for (unsigned j = 0; j < MARK_COUNT; j++)
+            if (backend->flights[i].marks[j])
+                driver_event_destroy(backend->flights[i].marks[j]);
+    void *const events[] = {backend->piece_events[0], backend->piece_events[1], backend->load_event,
+                            backend->evaluations_free};
+    for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++)
+        if (events[i])
+            driver_event_destroy(events[i]);
+    timeline_destroy(&backend->timeline);
+    for (unsigned i = 0; i < STREAM_COUNT; i++)
+        if (backend->streams[i])
+            driver_stream_destroy(backend->streams[i]);
+    if (backend->results_host)
+        driver_free_host(backend->results_host);
+    if (backend->arena_memory)
+        driver_free(backend->arena_memory);
+}
+
+static void cuda_close(struct backend *backend)
+{
+    if (backend->has_driver) {
+        pthread_mutex_lock(&backend->mutex);
+        backend->is_stopping = true;
+        pthread_cond_signal(&backend->wake);
+        pthread_mutex_unlock(&backend->mutex);
+        pthread_join(backend->driver, NULL);
+    }
+    registrar_free(backend->registrar);
+    if (backend->has_device) {
+        release_host_memory(backend);
+        if (!backend->is_lost)
+            release_device(backend);
+        device_close(&backend->device);
+    }
+    if (backend->event_fd >= 0)
+        close(backend->event_fd);
+    if (backend->has_mutex) {
+        pthread_cond_destroy(&backend->slab_changed);
+        pthread_cond_destroy(&backend->wake);
+        pthread_mutex_destroy(&backend->mutex);
+    }
+    free(backend);
+}
+
+static void cuda_describe(const struct backend *backend, struct backend_device *ret_device)
+{
+    const struct driver_device *info = &backend->device.info;
+    *ret_device = (struct backend_device){.memory_bytes = info->memory_bytes,
+                                          .partitions_useful = CUDA_PARTITIONS_USEFUL};
+    snprintf(ret_device->name, sizeof ret_device->name, "%s", info->name);
+    snprintf(ret_device->uuid, sizeof ret_device->uuid, "%s", info->uuid);
+}
+
+static int cuda_event_fd(const struct backend *backend)
+{
+    return backend->event_fd;
+}
+
+/* Slabs. */
+
+static void slab_on_job(struct registrar_job *job, void *context)
+{
+    struct backend *backend = context;
+    struct slab *slab = (struct slab *)((char *)job - offsetof(struct slab, job));
+    const struct work work = {job->result,
+                              job->is_release ? "letting go of a slab" : "registering a slab"};
+    char text[BACKEND_TEXT_BYTES] = "";
+    enum backend_fault fault = BACKEND_FAULT_NONE;
+    if (job->result != DRIVER_OK)
+        fault = engine_fault(backend, &work, text);
+    pthread_mutex_lock(&backend->mutex);
+    if (job->is_release) {
+        slab->state = SLAB_NONE;
+        slab->is_pinned = false;
+    } else {
+        slab->is_pinned = fault == BACKEND_FAULT_NONE;
+        slab->state = slab->is_pinned || !backend->requires_pinned ? SLAB_ATTACHED : SLAB_REFUSED;
+        snprintf(slab->text, sizeof slab->text,
+                 slab->state == SLAB_REFUSED
+                     ? "%.170s; raise LimitMEMLOCK=, or set [GPU] RequirePinned=no"
+                     : "%.255s",
+                 text);
+        slab->has_event = true;
+        backend->slab_events++;
+        outbox_ring(&backend->outbox);
+    }
+    pthread_cond_broadcast(&backend->slab_changed);
+    pthread_mutex_unlock(&backend->mutex);
+}
+
+static int cuda_attach_slab(struct backend *backend, uint32_t index, const void *memory,
+                            size_t bytes)
+{
+    if (index >= BACKEND_SLAB_COUNT || !memory || bytes == 0)
+        return -EINVAL;
+    struct slab *slab = &backend->slabs[index];
+    pthread_mutex_lock(&backend->mutex);
+    const bool is_free = slab->state == SLAB_NONE || slab->state == SLAB_REFUSED;
+    if (is_free)
+        slab->state = SLAB_ATTACHING;
+    pthread_mutex_unlock(&backend->mutex);
+    if (!is_free)
+        return -EEXIST;
+    slab->job = (struct registrar_job){
+        .memory = memory, .bytes = bytes, .done = slab_on_job, .context = backend};
+    registrar_submit(backend->registrar, &slab->job);
+    return 0;
+}
+
+/* Whether the slab came to this state in time. Mutex held. */
+static bool slab_wait(struct backend *backend, const struct slab *slab, enum slab_state left)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += CUDA_DETACH_S_MAX;
+    while (slab->state == left)
+        if (pthread_cond_timedwait(&backend->slab_changed, &backend->mutex, &until) == ETIMEDOUT)
+            return false;
+    return true;
+}
+
+static int cuda_detach_slab(struct backend *backend, uint32_t index)
+{
+    if (index >= BACKEND_SLAB_COUNT)
+        return -EINVAL;
+    struct slab *slab = &backend->slabs[index];
+    int error = 0;
+    pthread_mutex_lock(&backend->mutex);
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
+        if (backend->flights[i].state != FLIGHT_FREE &&
+            backend->flights[i].partition.slab_index == index)
+            error = -EBUSY;
+    if (error == 0 && !slab_wait(backend, slab, SLAB_ATTACHING))
+        error = -ETIMEDOUT;
+    if (error == 0 && slab->has_event) {
+        slab->has_event = false;
+        backend->slab_events--;
+    }
+    if (error == 0 && slab->is_pinned) {
+        if (slab->state != SLAB_DETACHING) {
+            slab->state = SLAB_DETACHING;
+            slab->job.is_release = true;
+            registrar_submit(backend->registrar, &slab->job);
+        }
+        if (!slab_wait(backend, slab, SLAB_DETACHING))
+            error = -ETIMEDOUT;
+    } else if (error == 0) {
+        slab->state = SLAB_NONE;
+    }
+    pthread_mutex_unlock(&backend->mutex);
+    return error;
+}
+
+/* Keys. */
+
+static void key_enqueue(struct backend *backend, struct key *key)
+{
+    backend->key_calls++;
+    backend->key_queue[backend->key_queue_count++] = key;
+}
+
+static int cuda_load_key(struct backend *backend, uint32_t id, const struct prepared *prepared)
+{
+    int error = 0;
+    if (id >= BACKEND_KEYS_MAX)
+        return -EINVAL;
+    struct key *key = calloc(1, sizeof *key);
+    if (!key)
+        return -ENOMEM;
+    key->id = id;
+    key->prepared = prepared;
+    pthread_mutex_lock(&backend->mutex);
+    if (backend->keys[id])
+        error = -EEXIST;
+    else if (backend->key_calls == BACKEND_KEY_CALLS_MAX)
+        error = -EAGAIN;
+    if (error == 0) {
+        backend->keys[id] = key;
+        key_enqueue(backend, key);
+    }
+    pthread_mutex_unlock(&backend->mutex);
+    if (error < 0) {
+        free(key);
+        return error;
+    }
+    key_register(backend, key);
+    return 0;
+}
+
+static int cuda_drop_key(struct backend *backend, uint32_t id)
+{
+    int error = 0;
+    pthread_mutex_lock(&backend->mutex);
+    struct key *key = id < BACKEND_KEYS_MAX ? backend->keys[id] : NULL;
+    if (!key || key->state != KEY_LOADED)
+        error = -ENOENT;
+    else if (backend->key_calls == BACKEND_KEY_CALLS_MAX)
+        error = -EAGAIN;
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX && error == 0; i++)
+        if (backend->flights[i].state != FLIGHT_FREE && backend->flights[i].key == key)
+            error = -EBUSY;
+    if (error == 0) {
+        key->state = KEY_DROPPING;
+        key_enqueue(backend, key);
+    }
+    pthread_mutex_unlock(&backend->mutex);
+    if (error == 0)
+        engine_ring(backend);
+    return error;
+}
+
+/* Partitions. */
+
+static int check_partition(const struct backend *backend, const struct backend_partition *partition)
+{
+    const struct key *key =
+        partition->key < BACKEND_KEYS_MAX ? backend->keys[partition->key] : NULL;
+    if (!key || key->state != KEY_LOADED)
+        return -ENOENT;
+    const struct slab_layout layout = prepared_slab_layout(key->prepared);
+    if (!partition->slab || partition->slab_index >= BACKEND_SLAB_COUNT ||
+        partition->slab_bytes < slab_layout_used_bytes(&layout, partition->has_evaluations))
+        return -EINVAL;
+    return 0;
+}
+
+static int cuda_start(struct backend *backend, const struct backend_partition *partition)
+{
+    struct flight *place = NULL;
+    int error = 0;
+    pthread_mutex_lock(&backend->mutex);
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++) {
+        struct flight *flight = &backend->flights[i];
+        if (flight->state == FLIGHT_FREE)
+            place = flight;
+        else if (flight->partition.id == partition->id)
+            error = -EEXIST;
+    }
+    if (error == 0 && !place)
+        error = -EAGAIN;
+    if (error == 0)
+        error = check_partition(backend, partition);
+    if (error == 0) {
+        place->partition = *partition;
+        place->key = backend->keys[partition->key];
+        place->is_cancelled = false;
+        place->state = FLIGHT_QUEUED;
+    }
+    pthread_mutex_unlock(&backend->mutex);
+    if (error == 0)
+        engine_ring(backend);
+    return error;
+}
+
+static void cuda_cancel(struct backend *backend, uint64_t id)
+{
+    pthread_mutex_lock(&backend->mutex);
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++) {
+        struct flight *flight = &backend->flights[i];
+        if (flight->partition.id != id || flight->state == FLIGHT_FREE ||
+            flight->state == FLIGHT_ENDED)
+            continue;
+        flight->is_cancelled = true;
+        if (flight->state == FLIGHT_QUEUED) {
+            struct backend_event event = {
+                .kind = BACKEND_FAILED, .id = id, .fault = BACKEND_FAULT_CANCELLED};
+            snprintf(event.text, sizeof event.text, "cancelled before it began");
+            flight->state = FLIGHT_ENDED;
+            outbox_post(&backend->outbox, &event);
+        }
+    }
+    pthread_mutex_unlock(&backend->mutex);
+    engine_ring(backend);
+}
+
+/* Polling. */
+
+/* What the owner sees has an end. Mutex held. */
+static void on_taken(struct backend *backend, const struct backend_event *event)
+{
+    switch (event->kind) {
+    case BACKEND_KEY_LOADED:
+    case BACKEND_KEY_REFUSED:
+    case BACKEND_KEY_DROPPED:
+        backend->key_calls--;
+        break;
+    case BACKEND_PROVED:
+    case BACKEND_FAILED:
+        for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
+            if (backend->flights[i].state == FLIGHT_ENDED &&
+                backend->flights[i].partition.id == event->id)
+                backend->flights[i].state = FLIGHT_FREE;
+        break;
+    default:
+        break;
+    }
+}
+
+static bool take_slab_event(struct backend *backend, struct backend_event *ret_event)
+{
+    for (uint32_t i = 0; i < BACKEND_SLAB_COUNT && backend->slab_events; i++) {
+        struct slab *slab = &backend->slabs[i];
+        if (!slab->has_event)
+            continue;
+        const bool is_refused = slab->state == SLAB_REFUSED;
+        *ret_event = (struct backend_event){
+            .kind = is_refused ? BACKEND_SLAB_REFUSED : BACKEND_SLAB_ATTACHED,
+            .fault = is_refused ? BACKEND_FAULT_MEMORY : BACKEND_FAULT_NONE,
+            .id = i,
+            .is_unpinned = !is_refused && !slab->is_pinned,
+        };
+        memcpy(ret_event->text, slab->text, sizeof ret_event->text);
+        slab->has_event = false;
+        backend->slab_events--;
+        return true;
+    }
+    return false;
+}
+
+static int cuda_poll(struct backend *backend, struct backend_event *ret_event)
+{
+    bool found = true;
+    pthread_mutex_lock(&backend->mutex);
+    if (outbox_take(&backend->outbox, ret_event)) {
+        on_taken(backend, ret_event);
+    } else if (take_slab_event(backend, ret_event)) {
+        /* nothing else to note */
+    } else if (backend->is_lost && !backend->is_lost_told) {
+        backend->is_lost_told = true;
+        *ret_event = (struct backend_event){.kind = BACKEND_LOST, .fault = BACKEND_FAULT_STICKY};
+        memcpy(ret_event->text, backend->lost_text, sizeof ret_event->text);
+    } else {
+        found = false;
+    }
+    pthread_mutex_unlock(&backend->mutex);
+    return found;
+}
+
+const struct backend_ops cuzk_backend_plugin = {
+    .name = "cuda",
+    .abi = BACKEND_ABI,
+    .open = cuda_open,
+    .close = cuda_close,
+    .describe = cuda_describe,
+    .event_fd = cuda_event_fd,
+    .attach_slab = cuda_attach_slab,
+    .detach_slab = cuda_detach_slab,
+    .load_key = cuda_load_key,
+    .drop_key = cuda_drop_key,
+    .start = cuda_start,
+    .cancel = cuda_cancel,
+    .poll = cuda_poll,
+};

@@ -1,0 +1,381 @@
+/* The driver thread: decides what the device does next. Upstream: what the owner noted (cuda.c);
+ * downstream: flight.c and key.c, which enqueue it. A turn takes what has happened, then starts
+ * what can be started; nothing in it waits for the device.
+ *
+ * Ahead of the partitions whose kernels are enqueued one more is uploaded; a second one only if its
+ * order key is lower. The next kernels are enqueued when those before are in their last phase:
+ * early enough to leave no gap, and an urgent partition waits for one partition and a phase. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "gpu-worker/cuda/cuda.h"
+#include "gpu-worker/cuda/errors.h"
+#include "runtime/clock.h"
+
+enum {
+    ENGINE_RUNNING_MAX = 2,
+    /* Events that answer with an odd error, one a look, before the device counts as lost. */
+    ENGINE_ODD_QUERIES_MAX = 20,
+    /* Longer than any key takes to fill its tables. */
+    ENGINE_STOP_S_MAX = 60,
+};
+
+static bool engine_turn(struct backend *backend);
+static bool engine_is_busy(struct backend *backend);
+
+void engine_ring(void *context)
+{
+    struct backend *backend = context;
+    pthread_mutex_lock(&backend->mutex);
+    backend->is_rung = true;
+    pthread_cond_signal(&backend->wake);
+    pthread_mutex_unlock(&backend->mutex);
+}
+
+/* Mutex held; a while at most. */
+static void engine_sleep(struct backend *backend)
+{
+    struct timespec until;
+    if (!engine_is_busy(backend)) {
+        pthread_cond_wait(&backend->wake, &backend->mutex);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += ENGINE_WAKE_MS * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    pthread_cond_timedwait(&backend->wake, &backend->mutex, &until);
+}
+
+void *engine_run(void *context)
+{
+    struct backend *backend = context;
+    pthread_setname_np(pthread_self(), "cuda-driver");
+    pthread_mutex_lock(&backend->mutex);
+    /* When it stops, what is enqueued still ends: the memory under it goes away next. */
+    uint64_t stop_ns = 0;
+    while (!backend->is_stopping || (engine_is_busy(backend) && !backend->is_lost)) {
+        if (backend->is_stopping && stop_ns == 0)
+            stop_ns = clock_now_ns();
+        if (stop_ns && clock_now_ns() - stop_ns > ENGINE_STOP_S_MAX * (uint64_t)1000000000)
+            backend->is_lost = true; /* it hangs: nothing may be taken from under it */
+        backend->is_rung = false;
+        bool did = false;
+        if (!backend->is_lost) {
+            pthread_mutex_unlock(&backend->mutex);
+            did = engine_turn(backend);
+            pthread_mutex_lock(&backend->mutex);
+        }
+        if (!did && !backend->is_rung)
+            engine_sleep(backend);
+    }
+    pthread_mutex_unlock(&backend->mutex);
+    return NULL;
+}
+
+/* Whether the device is at work for us. Mutex held. */
+static bool engine_is_busy(struct backend *backend)
+{
+    bool is_busy = false;
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++) {
+        const enum flight_state state = backend->flights[i].state;
+        is_busy |= state == FLIGHT_UPLOADING || state == FLIGHT_RUNNING ||
+                   (state == FLIGHT_UPLOADED && !backend->is_stopping);
+    }
+    for (unsigned i = 0; i < backend->key_queue_count; i++) {
+        const struct key *key = backend->key_queue[i];
+        is_busy |= key->state == KEY_LOADING &&
+                   (key->step == KEY_STEP_COPY || key->step == KEY_STEP_FILL ||
+                    (key->step == KEY_STEP_UNDO && key->memory));
+    }
+    return is_busy;
+}
+
+/* Errors. */
+
+void engine_lose(struct backend *backend, int error, const char *what)
+{
+    registrar_abandon(backend->registrar, error);
+    pthread_mutex_lock(&backend->mutex);
+    if (!backend->is_lost) {
+        backend->is_lost = true;
+        errors_explain(backend->lost_text, error, what, backend->device.info.name);
+        outbox_ring(&backend->outbox);
+        pthread_cond_broadcast(&backend->slab_changed);
+        pthread_cond_signal(&backend->wake);
+    }
+    pthread_mutex_unlock(&backend->mutex);
+}
+
+enum backend_fault engine_fault(struct backend *backend, const struct work *work, char *ret_text)
+{
+    const enum backend_fault fault = errors_fault(work->error);
+    errors_explain(ret_text, work->error, work->what, backend->device.info.name);
+    if (fault == BACKEND_FAULT_STICKY)
+        engine_lose(backend, work->error, work->what);
+    return fault;
+}
+
+static bool engine_is_lost(struct backend *backend)
+{
+    pthread_mutex_lock(&backend->mutex);
+    const bool is_lost = backend->is_lost;
+    pthread_mutex_unlock(&backend->mutex);
+    return is_lost;
+}
+
+bool engine_has_happened(struct backend *backend, void *event)
+{
+    if (engine_is_lost(backend))
+        return false;
+    const int error = driver_event_query(event);
+    if (error == DRIVER_OK || error == DRIVER_ERROR_NOT_READY) {
+        backend->odd_queries = 0;
+        return error == DRIVER_OK;
+    }
+    if (errors_fault(error) == BACKEND_FAULT_STICKY ||
+        ++backend->odd_queries > ENGINE_ODD_QUERIES_MAX)
+        engine_lose(backend, error, "waiting for the device");
+    return false;
+}
+
+/* Flights. */
+
+static void flight_set_state(struct backend *backend, struct flight *flight,
+                             enum flight_state state)
+{
+    pthread_mutex_lock(&backend->mutex);
+    flight->state = state;
+    pthread_mutex_unlock(&backend->mutex);
+}
+
+static enum flight_state flight_get_state(struct backend *backend, const struct flight *flight)
+{
+    pthread_mutex_lock(&backend->mutex);
+    const enum flight_state state = flight->state;
+    pthread_mutex_unlock(&backend->mutex);
+    return state;
+}
+
+static bool flight_is_cancelled(struct backend *backend, const struct flight *flight)
+{
+    pthread_mutex_lock(&backend->mutex);
+    const bool is_cancelled = flight->is_cancelled || backend->is_stopping;
+    pthread_mutex_unlock(&backend->mutex);
+    return is_cancelled;
+}
+
+static void flight_free_witness(struct backend *backend, struct flight *flight)
+{
+    if (flight->witness >= 0)
+        backend->witness_holders[flight->witness] = NULL;
+    flight->witness = -1;
+}
+
+/* The last event. */
+static void flight_end(struct backend *backend, struct flight *flight, bool is_cancelled)
+{
+    struct backend_event event = {.kind = BACKEND_PROVED, .id = flight->partition.id};
+    const struct curve *curve = flight->key->prepared->curve;
+    flight_free_witness(backend, flight);
+    if (flight->fault != BACKEND_FAULT_NONE) {
+        event.kind = BACKEND_FAILED;
+        event.fault = flight->fault;
+        memcpy(event.text, flight->text, sizeof event.text);
+    } else if (is_cancelled) {
+        event.kind = BACKEND_FAILED;
+        event.fault = BACKEND_FAULT_CANCELLED;
+        snprintf(event.text, sizeof event.text, "cancelled %s",
+                 flight->state == FLIGHT_RUNNING ? "while it was computed" : "before it began");
+    } else {
+        memcpy(flight->sums, flight->sums_host, sums_bytes(curve));
+        event.sums = flight->sums;
+        event.sums_bytes = sums_bytes(curve);
+    }
+    pthread_mutex_lock(&backend->mutex);
+    flight->state = FLIGHT_ENDED;
+    outbox_post(&backend->outbox, &event);
+    pthread_mutex_unlock(&backend->mutex);
+}
+
+static bool reap_running(struct backend *backend, struct flight *flight)
+{
+    bool did = false;
+    if (!flight->is_upload_told && flight->fault == BACKEND_FAULT_NONE &&
+        flight_is_uploaded(backend, flight)) {
+        flight_tell_upload(backend, flight);
+        did = true;
+    }
+    if (flight->witness >= 0 && flight_has_consumed(backend, flight)) {
+        flight_free_witness(backend, flight);
+        did = true;
+    }
+    if (!flight_has_ended(backend, flight))
+        return did;
+    const bool is_cancelled = flight_is_cancelled(backend, flight);
+    if (flight->fault == BACKEND_FAULT_NONE && !is_cancelled)
+        flight_tell_phases(backend, flight);
+    if (!engine_is_lost(backend))
+        flight_end(backend, flight, is_cancelled);
+    return true;
+}
+
+static bool reap(struct backend *backend, struct flight *flight)
+{
+    bool did = false;
+    switch (flight_get_state(backend, flight)) {
+    case FLIGHT_UPLOADING:
+        if (!engine_has_happened(backend, flight->marks[MARK_UPLOAD_WITNESS]))
+            return false;
+        flight_set_state(backend, flight, FLIGHT_UPLOADED);
+        did = true;
+        /* fall through */
+    case FLIGHT_UPLOADED:
+        if (flight->fault != BACKEND_FAULT_NONE || flight_is_cancelled(backend, flight)) {
+            flight_end(backend, flight, true);
+            return true;
+        }
+        if (!flight->is_upload_told && !flight->partition.has_evaluations)
+            flight_tell_upload(backend, flight);
+        return did;
+    case FLIGHT_RUNNING:
+        return reap_running(backend, flight);
+    case FLIGHT_FREE:
+    case FLIGHT_QUEUED:
+    case FLIGHT_ENDED:
+        break;
+    }
+    return false;
+}
+
+static bool is_before(const struct flight *a, const struct flight *b)
+{
+    if (a->partition.order_key != b->partition.order_key)
+        return a->partition.order_key < b->partition.order_key;
+    return a->partition.id < b->partition.id;
+}
+
+/* What the flights are about, as one look sees it. */
+struct engine_view {
+    struct flight *running[BACKEND_PARTITIONS_MAX];
+    unsigned running_count;
+    struct flight *ahead;  /* the first of those uploaded or on their way */
+    struct flight *queued; /* the first of those not begun */
+    bool wants_quiet;      /* a key's load waits until nothing is on the device */
+};
+
+static void engine_look(struct backend *backend, struct engine_view *ret)
+{
+    *ret = (struct engine_view){0};
+    pthread_mutex_lock(&backend->mutex);
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++) {
+        struct flight *flight = &backend->flights[i];
+        if (flight->state == FLIGHT_RUNNING)
+            ret->running[ret->running_count++] = flight;
+        const bool is_ahead = flight->state == FLIGHT_UPLOADING || flight->state == FLIGHT_UPLOADED;
+        if (is_ahead && !flight->is_cancelled && flight->fault == BACKEND_FAULT_NONE &&
+            (!ret->ahead || is_before(flight, ret->ahead)))
+            ret->ahead = flight;
+        if (flight->state == FLIGHT_QUEUED && (!ret->queued || is_before(flight, ret->queued)))
+            ret->queued = flight;
+    }
+    for (unsigned i = 0; i < backend->key_queue_count; i++)
+        ret->wants_quiet |=
+            backend->key_queue[i]->state == KEY_LOADING && key_wants_quiet(backend->key_queue[i]);
+    if (backend->is_stopping)
+        ret->queued = ret->ahead = NULL;
+    pthread_mutex_unlock(&backend->mutex);
+}
+
+static bool engine_launch(struct backend *backend, const struct engine_view *view)
+{
+    struct work work = {0};
+    struct flight *flight = view->ahead;
+    if (!flight || view->running_count >= ENGINE_RUNNING_MAX ||
+        (view->running_count && !flight_is_in_last_phase(backend, view->running[0])))
+        return false;
+    flight->launch = ++backend->launches;
+    flight_set_state(backend, flight, FLIGHT_RUNNING);
+    flight_launch(backend, flight, &work);
+    return true;
+}
+
+/* Takes a queued flight, unless its owner ends it just now. */
+static bool engine_begin(struct backend *backend, struct flight *flight)
+{
+    pthread_mutex_lock(&backend->mutex);
+    const bool is_taken = flight->state == FLIGHT_QUEUED;
+    if (is_taken)
+        flight->state = FLIGHT_UPLOADING;
+    pthread_mutex_unlock(&backend->mutex);
+    return is_taken;
+}
+
+static bool engine_upload(struct backend *backend, const struct engine_view *view)
+{
+    struct work work = {0};
+    struct flight *flight = view->queued;
+    unsigned witness = 0;
+    if (!flight || view->wants_quiet || (view->ahead && !is_before(flight, view->ahead)))
+        return false;
+    while (witness < backend->workspace.witness_count && backend->witness_holders[witness])
+        witness++;
+    if (witness == backend->workspace.witness_count || !engine_begin(backend, flight))
+        return false;
+    work_on(&work, "reading the device's clock");
+    work.error = timeline_refresh(&backend->timeline, !view->ahead && !view->running_count);
+    backend->witness_holders[witness] = flight;
+    flight->is_upload_told = false;
+    flight->fault = BACKEND_FAULT_NONE;
+    flight_upload(backend, flight, (int)witness, &work);
+    return true;
+}
+
+/* Keys: the first load in the queue, and all drops. */
+
+static bool engine_step_keys(struct backend *backend)
+{
+    bool did = false, has_load = false;
+    for (unsigned i = 0;;) {
+        bool is_over;
+        pthread_mutex_lock(&backend->mutex);
+        struct key *key = i < backend->key_queue_count ? backend->key_queue[i] : NULL;
+        const bool is_load = key && key->state == KEY_LOADING;
+        pthread_mutex_unlock(&backend->mutex);
+        if (!key || engine_is_lost(backend))
+            return did;
+        if (is_load && has_load) {
+            i++;
+            continue;
+        }
+        has_load |= is_load;
+        did |= is_load ? key_load(backend, key, &is_over) : key_drop(backend, key, &is_over);
+        if (!is_over) {
+            i++;
+            continue;
+        }
+        pthread_mutex_lock(&backend->mutex);
+        backend->key_queue_count--;
+        memmove(&backend->key_queue[i], &backend->key_queue[i + 1],
+                (backend->key_queue_count - i) * sizeof backend->key_queue[0]);
+        pthread_mutex_unlock(&backend->mutex);
+    }
+}
+
+static bool engine_turn(struct backend *backend)
+{
+    struct engine_view view;
+    bool did = false;
+    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
+        did |= reap(backend, &backend->flights[i]);
+    engine_look(backend, &view);
+    did |= engine_launch(backend, &view);
+    engine_look(backend, &view);
+    did |= engine_upload(backend, &view);
+    did |= engine_step_keys(backend);
+    return did && !engine_is_lost(backend);
+}

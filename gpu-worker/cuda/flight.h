@@ -1,0 +1,81 @@
+/* One partition on its way through the device. Everything is enqueued ahead: the witness goes up on
+ * its own stream while another partition computes; then two streams take turns with the card, so
+ * that the short tails of one are filled by the other:
+ *
+ *   upload     witness ──► (a, b where the slab holds them)
+ *   quotient             evaluate ──► transforms ──► plan of H ──► sum H ──► down
+ *   witness              plan ──► sums A, B1, L, B2 ─────────────────────► down
+ *
+ * The witness's buffer is free for another as soon as it is planned and evaluated. */
+#pragma once
+
+#include "gpu-worker/backend.h"
+#include "groth16/verify/sums.h"
+
+struct backend;
+struct key;
+struct work;
+
+enum flight_state {
+    FLIGHT_FREE,
+    FLIGHT_QUEUED,    /* held and not begun: the owner may still end it itself */
+    FLIGHT_UPLOADING, /* its witness is on its way; from here on the driver thread's */
+    FLIGHT_UPLOADED,
+    FLIGHT_RUNNING, /* its kernels are enqueued */
+    FLIGHT_ENDED,   /* its last event is posted and not yet polled */
+};
+
+/* Events, in the order of their streams. */
+enum flight_mark {
+    MARK_UPLOAD_BEGIN,
+    MARK_UPLOAD_WITNESS,
+    MARK_UPLOAD_RESUMED, /* a and b */
+    MARK_UPLOAD_END,
+    MARK_QUOTIENT_BEGIN,
+    MARK_QUOTIENT_EVALUATED,
+    MARK_QUOTIENT_DONE,
+    MARK_QUOTIENT_H,
+    MARK_QUOTIENT_END,
+    MARK_WITNESS_BEGIN,
+    MARK_WITNESS_PLANNED,
+    MARK_WITNESS_A,
+    MARK_WITNESS_B1,
+    MARK_WITNESS_L,
+    MARK_WITNESS_B2,
+    MARK_WITNESS_END,
+    MARK_COUNT,
+};
+
+struct flight {
+    /* The mutex's. */
+    enum flight_state state;
+    bool is_cancelled;
+    /* Written by the owner before FLIGHT_QUEUED, constant until FLIGHT_FREE. */
+    struct backend_partition partition;
+    struct key *key;
+    /* Of the answer that PROVED points to; the owner's until FLIGHT_FREE is taken again. */
+    uint8_t sums[SUMS_BYTES_MAX];
+
+    /* The driver thread's. */
+    void *marks[MARK_COUNT];
+    uint8_t *sums_device, *sums_host; /* SUMS_BYTES_MAX each; host: pinned, private */
+    int witness;                      /* buffer, -1: none */
+    bool is_upload_told, is_witness_free;
+    uint64_t launch; /* counts launches: the lower one is ahead */
+    enum backend_fault fault;
+    char text[BACKEND_TEXT_BYTES];
+};
+
+/* Enqueues the upload into witness buffer `witness`, or all kernels and what must still go up. The
+ * error of what failed is in *work; then the flight still ends, by the marks. Driver thread. */
+void flight_upload(struct backend *backend, struct flight *flight, int witness, struct work *work);
+void flight_launch(struct backend *backend, struct flight *flight, struct work *work);
+/* Tells UPLOADED, and when; tells the other phases. Once the marks have happened. */
+void flight_tell_upload(struct backend *backend, struct flight *flight);
+void flight_tell_phases(struct backend *backend, struct flight *flight);
+/* Whether the slab is read no more; the witness's buffer is free; the next partition's kernels may
+ * be enqueued behind this one's; all is done. Of a flight that has come so far. */
+bool flight_is_uploaded(struct backend *backend, const struct flight *flight);
+bool flight_has_consumed(struct backend *backend, const struct flight *flight);
+bool flight_is_in_last_phase(struct backend *backend, const struct flight *flight);
+bool flight_has_ended(struct backend *backend, const struct flight *flight);
