@@ -253,6 +253,7 @@ class Bench:
                 begin, end, facts = self.window(daemon, trims)
                 if tag == "daemon" and "restart" in self.args.parts:
                     self.restart_at = self.kill_and_go_on(daemon)
+                self.load.cancel_rest()
             finally:
                 follower.stop()
         events, lost = activity.read_trace(folder / "trace")
@@ -280,8 +281,6 @@ class Bench:
         facts.update(jobs_failed=daemon.ctl("status")["jobs"]["failed"],
                      restarts=sum(w["restarts"] for w in workers),
                      starved=self.load.starved - starved)
-        if "restart" not in args.parts:
-            self.load.cancel_rest()
         return begin, end, facts
 
     def wait_for_heap(self, daemon, timeout=120):
@@ -295,38 +294,40 @@ class Bench:
     def kill_and_go_on(self, daemon):
         """SIGKILL to the GPU worker under load; runs on until its successor has proved. Returns
         (time of the kill, pid of the successor)."""
-        killed = daemon.gpu_worker()["pid"]
-        before = self.load.done()
+        killed = successor = daemon.gpu_worker()["pid"]
         at = monotonic_ns()
         os.kill(killed, signal.SIGKILL)
-        self.load.run_until_done(before + 4, timeout=120)
-        self.load.cancel_rest()
-        return at, daemon.gpu_worker()["pid"]
+        while successor in (0, killed):
+            self.load.run(0.1)
+            successor = daemon.gpu_worker()["pid"]
+        # What was with the finalizers at the kill is few; the rest are the successor's.
+        self.load.run_until_done(self.load.done() + 2 * self.args.partitions, timeout=120)
+        return at, successor
 
-    def restart_figures(self, events, log):
+    def restart_figures(self, events):
         at, pid = self.restart_at
         mine = [e for e in events if e.pid == pid]
-        first = min((e for e in mine if e.phase == "upload"), key=lambda e: e.begin, default=None)
-        proofs = [e.end for e in events if e.worker.startswith("finalizer") and e.phase == "verify"]
-        sums = [e.end for e in mine if e.phase in activity.GPU_PHASES]
-        if not first or not sums:
+        computing = [e for e in mine if e.phase in activity.GPU_PHASES]
+        verified = [e.end for e in events if e.phase == "verify"]
+        if not computing:
             raise Stopped("the new GPU worker's trace shows no partition")
-        # The successor's own sums: what lay at the finalizer at the kill does not count.
-        first_sums = min(max(e.end for e in mine if e.key == key and e.phase in activity.GPU_PHASES)
-                         for key in {e.key for e in mine if e.phase in activity.GPU_PHASES})
-        return {"first_upload_begins": (first.begin - at) / 1e9,
-                "first_upload_ends": (first.end - at) / 1e9,
-                "first_sums": (first_sums - at) / 1e9,
-                "first_proof": (min(p for p in proofs if p > first_sums) - at) / 1e9}
+        # Its own sums: what lay with the finalizers at the kill does not count.
+        sums = min(max(e.end for e in computing if e.key == key) for key in
+                   {e.key for e in computing})
+        moments = {"first_sums": sums, "first_proof": min(p for p in verified if p > sums)}
+        uploads = sorted((e.begin, e.end) for e in mine if e.phase == "upload" and e.bytes)
+        if uploads:
+            moments.update(first_upload_begins=uploads[0][0], first_upload_ends=uploads[0][1])
+        return {name: (moment - at) / 1e9 for name, moment in
+                sorted(moments.items(), key=lambda item: item[1])}
 
     def daemon(self):
         figures, found, events, window = self.under_load("daemon")
         self.report["daemon"] = figures
-        if "restart" in self.args.parts:
-            log = (self.folder / "daemon" / "log").read_text(errors="replace")
-            self.report["restart"] = self.restart_figures(events, log)
         if self.args.picture:
             self.args.picture.write_text(picture.draw(found, events, window, self.report))
+        if "restart" in self.args.parts:
+            self.report["restart"] = self.restart_figures(events)
 
     def trim(self):
         self.report["trim"] = self.under_load("trim", trims=True)[0]

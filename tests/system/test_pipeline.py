@@ -1,17 +1,22 @@
 #!/usr/bin/python3
 """The arithmetic of `cuzk-bench pipeline` on intervals made by hand: unions, idle time, percentiles,
-which kernel belongs to which partition, and the file format of recorded kernels."""
+which kernel belongs to which partition, the file format of recorded kernels. Then a whole small run
+with the CPU backend, a killed worker and the picture in it."""
 
+import json
 import struct
 import sys
 import tempfile
+import xml.etree.ElementTree
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "bench" / "pipeline"), str(ROOT / "tests" / "system")]
+from harness import BUILD, CUZK_BENCH, PATIENCE, ROOT, Suite, expect, expect_equal, run, seeded_random
+
+sys.path.insert(0, str(ROOT / "bench" / "pipeline"))
 import activity  # noqa: E402
 import intervals  # noqa: E402
-from harness import Suite, expect, expect_equal, seeded_random  # noqa: E402
+
+STUB = BUILD / "tests" / "gpu-worker" / "libcuzk-stub.so"
 
 
 def union_joins():
@@ -143,6 +148,53 @@ def trace_is_read():
     expect_equal([k[:2] for k in found.kernels], [(20, 30), (30, 45)], "phases as kernels")
 
 
+def whole_run(*more):
+    """Every part that needs no GPU; returns the figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        figures, picture = Path(folder) / "figures.json", Path(folder) / "picture.svg"
+        result = run(CUZK_BENCH, "pipeline", "--circuit", "chain:9", "--seconds", 2 * PATIENCE,
+                     "--alone", 4, "--heap", 64, "--ordinary-pages", "--parts",
+                     "backend,baseline,daemon,trim,restart", "--json-file", figures, "--picture",
+                     picture, "--folder", folder, *more, timeout=200)
+        expect(result.code == 0, lambda: str(result))
+        xml.etree.ElementTree.parse(picture)
+        expect("== the daemon under load" in result.out, lambda: f"no text: {result}")
+        return json.loads(figures.read_text())
+
+
+def check_run(figures):
+    for part in ("daemon", "trim"):
+        found = figures[part]
+        expect(0 < found["busy_share"] <= 1, f"{part}: busy share {found['busy_share']}")
+        expect(found["partitions"] > 1, f"{part}: {found['partitions']} partitions")
+        expect_equal(found["gap_us"]["count"] <= found["partitions"], True, f"{part}: gaps")
+        expect(found["verified_in_window"] > 0, f"{part}: nothing was verified")
+        expect_equal((found["jobs_failed"], found["restarts"], found["trace_lost"]), (0, 0, 0),
+                     f"{part}: failed, restarts, lost")
+    expect(figures["trim"]["phases_ms"]["malloc_trim"] > 0, "no worker trimmed")
+    alone = figures["backend"]
+    expect_equal((alone["verified"], alone["sums_agree"], alone["partitions"]), (True, True, 4),
+                 "without a daemon")
+    expect(figures["baseline"]["partitions_per_s"] > 0, "the baseline did nothing")
+    restart = figures["restart"]
+    expect(0 < restart["first_sums"] < restart["first_proof"] < 60 * PATIENCE, f"restart {restart}")
+
+
+def cpu_run():
+    check_run(whole_run("--backend", "cpu", "--evaluate", "cpu"))
+
+
+def stub_run():
+    check_run(whole_run("--plugin", STUB))
+
+
+def refuses_nonsense():
+    for words, wanted in ((("--parts", "copy,none"), "there is no none"),
+                          (("--key", "/x"), "go together")):
+        result = run(CUZK_BENCH, "pipeline", *words)
+        expect_equal((result.code, wanted in result.err), (2, True), f"{words}: {result}")
+
+
 def main():
     suite, rng = Suite("pipeline"), seeded_random()
     suite.case("union_joins", union_joins)
@@ -154,6 +206,12 @@ def main():
     suite.case("clocks_are_interpolated", clocks_are_interpolated)
     suite.case("cupti_file_is_read", cupti_file_is_read)
     suite.case("trace_is_read", trace_is_read)
+    suite.case("refuses_nonsense", refuses_nonsense)
+    suite.case("cpu_run", cpu_run)
+    if STUB.exists():
+        suite.case("stub_run", stub_run)
+    else:
+        suite.skip("stub_run", f"no {STUB.name} in this build")
     suite.exit()
 
 
