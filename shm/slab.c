@@ -160,10 +160,10 @@ static int create_on(const char *name, size_t bytes, size_t page_bytes, bool is_
     *ret_cause = NULL;
     bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
     error = ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
-    if (error == 0)
+    if (error == 0 && !is_key)
         error = touch_all(fd, bytes, page_bytes, ret_cause);
     /* Every page is there; this catches what touching through a mapping would not. */
-    if (error == 0 && fallocate(fd, 0, 0, (off_t)bytes) < 0)
+    if (error == 0 && !is_key && fallocate(fd, 0, 0, (off_t)bytes) < 0)
         error = -errno;
     if (error == 0 && fcntl(fd, F_ADD_SEALS, seals_needed | (is_key ? 0 : F_SEAL_SEAL)) < 0)
         error = -errno;
@@ -176,6 +176,16 @@ static int create_on(const char *name, size_t bytes, size_t page_bytes, bool is_
     *ret = (struct slab){
         .fd = fd, .bytes = bytes, .page_bytes = page_bytes, .is_hugepage = is_hugepage};
     return 0;
+}
+
+/* Whether hugepages can be promised, where nobody touches them now. */
+static bool has_hugepages(size_t bytes, size_t page_bytes)
+{
+    struct hugepages pool;
+    if (hugepages_read(page_bytes, &pool) < 0)
+        return false;
+    return hugepages_available(&pool) >= (bytes + page_bytes - 1) / page_bytes ||
+           pool.overcommit > 0;
 }
 
 static int create(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
@@ -193,7 +203,10 @@ static int create(const char *name, size_t bytes, enum slab_pages pages, size_t 
         return -EINVAL;
     }
     if (pages != SLAB_PAGES_OFF) {
-        error = create_on(name, bytes, hugepage_bytes, true, is_key, ret, &cause);
+        cause = "too few for the key";
+        error = -ENOMEM;
+        if (!is_key || has_hugepages(bytes, hugepage_bytes))
+            error = create_on(name, bytes, hugepage_bytes, true, is_key, ret, &cause);
         if (error == 0)
             return 0;
         hugepages_explain(cause, bytes, hugepage_bytes, ret_fault);

@@ -37,7 +37,8 @@ int slab_check_room(size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
  * on success it is "" unless ordinary pages had to do (SLAB_PAGES_PREFER), then it says why. */
 int slab_create(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
                 struct slab *ret, struct slab_fault *ret_fault);
-/* The same for a prepared key, which is sealed further once it is loaded. */
+/* The same for a prepared key, but nothing here waits for memory: its pages come as its loader
+ * writes them, which may find them short after all. It is sealed further once it is loaded. */
 int slab_create_key(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
                     struct slab *ret, struct slab_fault *ret_fault);
 /* No new writable mapping and no write from now on; the loader must have unmapped it. */

@@ -70,7 +70,9 @@ static int read_result(struct circuit *circuit, const char *line, int status, st
         r = facts_from_result(line, ret, circuit->error, sizeof circuit->error);
     bool has_ended_well = WIFEXITED(status) && WEXITSTATUS(status) == (r == 0 ? 0 : 1);
     if (!has_ended_well) {
-        bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+        /* SIGBUS: a page of its memory could not be had. */
+        bool is_killed =
+            WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGBUS);
         r = is_killed ? -EIO : -EBADMSG;
         snprintf(circuit->error, sizeof circuit->error,
                  "the process that read the key ended early (%s); %s",
@@ -211,7 +213,7 @@ static void on_prepared(struct helper *helper, const char *line, int status)
     control_circuit_settled(circuit->supervisor, circuit);
 }
 
-static int load_start(struct circuit *circuit)
+static int load_start(struct circuit *circuit, enum slab_pages pages)
 {
     struct supervisor *supervisor = circuit->supervisor;
     struct slab_fault fault = {""};
@@ -223,7 +225,7 @@ static int load_start(struct circuit *circuit)
         return file;
     }
     snprintf(name, sizeof name, "cuzkd-key-%s", circuit->name);
-    int r = memory_key_create(&supervisor->memory, name, circuit->facts.file_bytes,
+    int r = memory_key_create(&supervisor->memory, name, circuit->facts.file_bytes, pages,
                               &circuit->memory, &fault);
     if (r < 0) {
         snprintf(circuit->error, sizeof circuit->error, "no memory for its key: %s", fault.text);
@@ -254,7 +256,7 @@ void circuit_load(struct circuit *circuit)
 {
     circuit->supervisor->circuits.loads_running++;
     circuit->state = CIRCUIT_LOADING;
-    if (load_start(circuit) < 0)
+    if (load_start(circuit, circuit->supervisor->memory.pages) < 0)
         circuit_load_failed(circuit, circuit->error);
     else
         log_info("circuit %s: loading its key", circuit->name);
@@ -273,6 +275,20 @@ static int share(struct circuit *circuit)
     return 0;
 }
 
+/* Hugepages were promised and came to nothing: under HugePages=prefer ordinary ones do. */
+static bool load_on_ordinary_pages(struct circuit *circuit)
+{
+    struct memory *memory = &circuit->supervisor->memory;
+    if (memory->pages != SLAB_PAGES_PREFER || !circuit->memory.is_hugepage)
+        return false;
+    log_warn("circuit %s: its key does not fit the hugepages (%s); trying ordinary pages",
+             circuit->name, circuit->error);
+    memory_key_destroy(memory, &circuit->memory);
+    if (load_start(circuit, SLAB_PAGES_OFF) < 0)
+        circuit_load_failed(circuit, circuit->error);
+    return true;
+}
+
 static void on_loaded(struct helper *helper, const char *line, int status)
 {
     struct circuit *circuit = helper->context;
@@ -281,6 +297,8 @@ static void on_loaded(struct helper *helper, const char *line, int status)
     int r = read_result(circuit, line, status, &facts);
     helper_free(helper);
     circuit->helper = NULL;
+    if (r == -EIO && load_on_ordinary_pages(circuit))
+        return;
     if (r == -EBADMSG) {
         size_t used = strlen(circuit->error);
         snprintf(circuit->error + used, sizeof circuit->error - used,

@@ -186,10 +186,10 @@ void memory_mark_written(struct memory *memory, uint32_t slab, uint64_t bytes)
     memory->stale_bytes[slab] = bytes;
 }
 
-int memory_key_create(struct memory *memory, const char *name, size_t bytes, struct slab *ret,
-                      struct slab_fault *ret_fault)
+int memory_key_create(struct memory *memory, const char *name, size_t bytes, enum slab_pages pages,
+                      struct slab *ret, struct slab_fault *ret_fault)
 {
-    int r = slab_create_key(name, bytes, memory->pages, memory->hugepage_bytes, ret, ret_fault);
+    int r = slab_create_key(name, bytes, pages, memory->hugepage_bytes, ret, ret_fault);
     if (r < 0)
         return r;
     memory->key_bytes_total += ret->bytes;

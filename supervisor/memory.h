@@ -51,8 +51,10 @@ void memory_mark_begun(struct memory *memory, uint32_t slab, uint64_t bytes);
 /* It is written and has zeroed what lay behind it. */
 void memory_mark_written(struct memory *memory, uint32_t slab, uint64_t bytes);
 
-int memory_key_create(struct memory *memory, const char *name, size_t bytes, struct slab *ret,
-                      struct slab_fault *ret_fault);
+/* pages: as in the plan, or ordinary ones when hugepages turned out short. Does not wait: the
+ * loader's writing brings the pages. */
+int memory_key_create(struct memory *memory, const char *name, size_t bytes, enum slab_pages pages,
+                      struct slab *ret, struct slab_fault *ret_fault);
 /* Once its loader is gone: nobody can write it any more. */
 int memory_key_seal(struct slab *key);
 void memory_key_destroy(struct memory *memory, struct slab *key);

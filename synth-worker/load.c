@@ -2,6 +2,7 @@
 #include "synth-worker/load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -20,9 +21,14 @@ static int load_run(struct helper *helper)
     const size_t bytes = (size_t)shared.st_size;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, HELPER_FD_OUTPUT, 0);
     if (memory == MAP_FAILED)
-        return helper_fail_reason("mapping the key's memory", -errno, &reason);
+        return helper_fail_reason("mapping memory for the key", -errno, &reason);
     int error = prepared_load(HELPER_FD_INPUT, memory, bytes, helper->digest, helper->pool,
                               &helper->progress, &reason);
+    if (error == -EFAULT)
+        reason_set(&reason, error, "pages that were promised were not given");
+    /* Every page is there, also behind the key: nobody dies of a shortage later. */
+    if (error == 0 && fallocate(HELPER_FD_OUTPUT, 0, 0, (off_t)bytes) < 0)
+        error = reason_set(&reason, -errno, "its last pages cannot be had: %m");
     if (error == 0)
         error = prepared_attach(memory, bytes, &prepared, &reason);
     /* Before the result is told: the supervisor then seals the memory against writing. */

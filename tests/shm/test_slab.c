@@ -235,11 +235,15 @@ TEST(what_is_no_slab_is_not_mapped)
 TEST(a_sealed_key_can_be_read_and_never_be_written)
 {
     struct slab key;
+    struct stat status;
     void *loader, *forbidden;
     const void *memory;
     bool is_locked;
 
     ASSERT_INT(slab_create_key("key", MIB, SLAB_PAGES_OFF, HUGE, &key, &fault), 0);
+    ASSERT_INT(fstat(key.fd, &status), 0);
+    ASSERT_INT(status.st_size, MIB);
+    ASSERT_INT(status.st_blocks, 0); /* the loader brings the pages: nobody waited for them */
     ASSERT_INT(slab_map(key.fd, key.bytes, true, &loader, &is_locked), 0);
     memset(loader, 0x33, key.bytes);
     slab_unmap(loader, key.bytes);
@@ -277,6 +281,13 @@ TEST(hugepages_hold_a_slab)
     slab_destroy(&slab);
     ASSERT_INT(hugepages_read(HUGE, &pool), 0);
     ASSERT_INT(pool.free, 8);
+
+    /* Not more than there are, though nobody takes them yet. */
+    ASSERT_INT(slab_create_key("key", 9 * HUGE, SLAB_PAGES_REQUIRE, HUGE, &slab, &fault), -ENOMEM);
+    ASSERT(strstr(fault.text, "too few for the key"));
+    ASSERT_INT(slab_create_key("key", 9 * HUGE, SLAB_PAGES_PREFER, HUGE, &slab, &fault), 0);
+    ASSERT(!slab.is_hugepage);
+    slab_destroy(&slab);
 
     const void *key_memory;
     ASSERT_INT(slab_create_key("key", HUGE, SLAB_PAGES_REQUIRE, HUGE, &slab, &fault), 0);

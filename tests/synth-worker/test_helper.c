@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "groth16/key/prepared_format.h"
 #include "tests/shm/worker_rig.h"
 #include "tests/test.h"
 
@@ -119,6 +120,9 @@ TEST(a_prepared_key_is_loaded_only_with_its_digest)
                0);
     ASSERT_INT(rig_helper(CUZK_SYNTH, "--load", fd, memory.fd, -1, hex, &ok, &line), 0);
     ASSERT(ok && strstr(line, hex));
+    struct stat taken;
+    ASSERT_INT(fstat(memory.fd, &taken), 0);
+    ASSERT_INT(taken.st_blocks * 512, taken.st_size); /* every page is there */
 
     ASSERT_INT(rig_helper(CUZK_SYNTH, "--load", fd, memory.fd, -1, NULL, &ok, &line), 1 << 8);
     ASSERT(!ok);
@@ -141,6 +145,105 @@ TEST(a_prepared_key_is_loaded_only_with_its_digest)
     close(fd);
 }
 
+static int prepare_fd(int in_fd, int r1cs_fd, int *ret_out_fd)
+{
+    bool ok;
+
+    *ret_out_fd = memfd_create("prepared", MFD_CLOEXEC);
+    return rig_helper(CUZK_SYNTH, "--prepare", in_fd, *ret_out_fd, r1cs_fd, NULL, &ok, &line);
+}
+
+/* A key that was prepared elsewhere is taken as it is, and described as the first time. */
+TEST(a_prepared_key_is_taken_over)
+{
+    struct stat a, b;
+    int fd, copy_fd;
+    char first[2048];
+    uint8_t ours[4096], theirs[4096];
+
+    ASSERT(prepare("good/mul.bn128/circuit.zkey", "good/mul.bn128/circuit.r1cs", &fd));
+    snprintf(first, sizeof first, "%s", strstr(line, "\"curve\""));
+    ASSERT_INT(prepare_fd(fd, -1, &copy_fd), 0);
+    ASSERT_STR(strstr(line, "\"curve\""), first);
+    ASSERT_INT(fstat(fd, &a), 0);
+    ASSERT_INT(fstat(copy_fd, &b), 0);
+    ASSERT_INT(a.st_size, b.st_size);
+    for (off_t off = 0; off < a.st_size; off += 4096) {
+        ASSERT_INT(pread(fd, ours, 4096, off), 4096);
+        ASSERT_INT(pread(copy_fd, theirs, 4096, off), 4096);
+        ASSERT(memcmp(ours, theirs, 4096) == 0);
+    }
+    close(copy_fd);
+    /* Its constraints are in it. */
+    int r1cs_fd = rig_open("good/mul.bn128/circuit.r1cs");
+    ASSERT_INT(prepare_fd(fd, r1cs_fd, &copy_fd), 1 << 8);
+    ASSERT(strstr(line, "leave the .r1cs out"));
+    close(copy_fd);
+    close(r1cs_fd);
+    close(fd);
+}
+
+static void put_digest(int fd)
+{
+    uint8_t image[1 << 20], digest[32], piece[32];
+    uint64_t bytes = (uint64_t)pread(fd, image, sizeof image, 0);
+
+    ASSERT(bytes < sizeof image);
+    ASSERT(prepared_format_hash_piece(image, bytes, 0, piece));
+    ASSERT(prepared_format_hash_root(bytes, piece, 1, digest));
+    ASSERT_INT(pwrite(fd, digest, 32, offsetof(struct prepared_header, digest)), 32);
+}
+
+/* Bits flipped here and there are found by the digest; with a digest to match, by the checks. */
+TEST(a_damaged_prepared_key_is_not_taken_over)
+{
+    static const struct {
+        enum prepared_section section;
+        const char *text;
+    } places[] = {
+        {PREPARED_VK, "verifying key"},
+        {PREPARED_IC, "verifying key"},
+        {PREPARED_A, "A point 0"},
+        {PREPARED_B1, "B1 point"},
+        {PREPARED_B2, "B2 point"},
+        {PREPARED_L, "L point"},
+        {PREPARED_H, "H point"},
+        {PREPARED_A_COLUMNS, "matrix A"},
+        {PREPARED_C_COEFFICIENTS, "matrix C"},
+        {PREPARED_DICTIONARY, "dictionary"},
+    };
+    struct prepared_header header;
+    int fd, copy_fd;
+
+    ASSERT(prepare("good/mul.bls12381/circuit.zkey", "good/mul.bls12381/circuit.r1cs", &fd));
+    ASSERT_INT(pread(fd, &header, sizeof header, 0), sizeof header);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        off_t at = (off_t)header.sections[places[i].section].off + 3;
+        uint8_t byte, good;
+
+        ASSERT_INT(pread(fd, &good, 1, at), 1);
+        byte = good ^ 0x40;
+        ASSERT_INT(pwrite(fd, &byte, 1, at), 1);
+        ASSERT_INT(prepare_fd(fd, -1, &copy_fd), 1 << 8);
+        ASSERT(strstr(line, "digest"));
+        close(copy_fd);
+        put_digest(fd);
+        ASSERT_INT(prepare_fd(fd, -1, &copy_fd), 1 << 8);
+        if (!strstr(line, places[i].text))
+            fprintf(stderr, "%s\n", line);
+        ASSERT(strstr(line, places[i].text));
+        close(copy_fd);
+        ASSERT_INT(pwrite(fd, &good, 1, at), 1);
+        put_digest(fd);
+    }
+    ASSERT_INT(ftruncate(fd, (off_t)header.image_bytes - 1), 0);
+    ASSERT_INT(prepare_fd(fd, -1, &copy_fd), 1 << 8);
+    ASSERT(strstr(line, "truncated"));
+    close(copy_fd);
+    close(fd);
+}
+
 TEST_MAIN(CASE(a_good_key_is_prepared_and_described), CASE(a_foreign_or_truncated_r1cs_is_refused),
           CASE(every_key_of_the_manifest_is_judged), CASE(a_directory_or_pipe_as_key_is_refused),
-          CASE(a_prepared_key_is_loaded_only_with_its_digest))
+          CASE(a_prepared_key_is_loaded_only_with_its_digest), CASE(a_prepared_key_is_taken_over),
+          CASE(a_damaged_prepared_key_is_not_taken_over))
