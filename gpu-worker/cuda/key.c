@@ -353,7 +353,7 @@ void key_register(struct backend *backend, struct key *key)
     if (key_image(key->prepared, &key->job.memory, &key->job.bytes))
         registrar_submit(backend->registrar, &key->job);
     else
-        key->is_job_done = true;
+        key_on_job(&key->job, backend);
 }
 
 static bool key_job_is_done(struct backend *backend, struct key *key)
