@@ -146,7 +146,8 @@ const struct option options[] = {
      "always", 0, 0, malloc_trims, MALLOC_TRIM_HELP},
 
     {"Circuit", "Zkey", OPTION_NAMED, OPTION_PATH, IN_CIRCUIT(zkey_path), NULL, 2,
-     OPTION_PATH_BYTES, NULL, "The proving key (snarkjs .zkey, Groth16). Required."},
+     OPTION_PATH_BYTES, NULL,
+     "The proving key (snarkjs .zkey, Groth16), or one that is prepared already. Required."},
     {"Circuit", "R1cs", OPTION_NAMED, OPTION_PATH, IN_CIRCUIT(r1cs_path), "", 2, OPTION_PATH_BYTES,
      NULL,
      "The circuit's .r1cs. With it every witness is checked against the constraints before it is "

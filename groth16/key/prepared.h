@@ -101,6 +101,16 @@ int prepared_write(const struct zkey *zkey, const struct r1cs *r1cs, int out_fd,
                    const struct prepared_progress *progress,
                    uint8_t ret_digest[PREPARED_DIGEST_BYTES], struct reason *reason);
 
+/* Whether a file begins as a prepared key does. Not a check. */
+bool prepared_is(int fd);
+
+/* Takes over a prepared key that was made elsewhere: copies it from in_fd to out_fd (empty regular
+ * file or memfd, readable, nobody else writes) and checks its digest, every point, matrix entry and
+ * coefficient: what it says is judged as a .zkey is. Blocking, long. Errors as prepared_write. */
+int prepared_copy(int in_fd, int out_fd, struct pool *pool,
+                  const struct prepared_progress *progress,
+                  uint8_t ret_digest[PREPARED_DIGEST_BYTES], struct reason *reason);
+
 /* The first PREPARED_HEADER_BYTES of a file, for listing and planning before it is loaded: shape,
  * digest, image_bytes and curve are filled, pointers stay NULL. */
 int prepared_read_header(int fd, struct prepared *ret, struct reason *reason);

@@ -3,7 +3,8 @@
 
 import json
 
-from harness import Circuit, Daemon, Snark, Suite, expect, expect_equal, split_arrays, verify
+from harness import (CUZK_BENCH, Circuit, Daemon, Snark, Suite, expect, expect_equal, run,
+                     split_arrays, verify)
 import formats
 import groth
 
@@ -33,6 +34,26 @@ def proves_without_r1cs(daemon, circuit):
     daemon.add(circuit, f"{circuit.label}.bare", with_r1cs=False)
     proof, public = daemon.prove(f"{circuit.label}.bare", [circuit.witnesses[0]], "bare")
     expect_equal(verify(circuit.vkey, proof, public).code, 0, "verify")
+
+
+def made_circuit_proves(daemon, kind, curve, snark_jobs):
+    """What cuzk-bench makes on the spot, its key registered as it was prepared there."""
+    name, folder = f"{kind}12.{curve}", daemon.folder / f"{kind}.{curve}"
+    folder.mkdir()
+    key, vkey = folder / "key.czk", folder / "vkey.json"
+    made = run(CUZK_BENCH, "make-key", "--circuit", f"{kind}:12", "--curve", curve, "--prepared", key,
+               "--vkey", vkey, "--witness-folder", folder, "--witnesses", "3")
+    expect(made.code == 0, lambda: f"make-key: {made}")
+    daemon.ctl_ok("circuit", "add", name, "--zkey", key)
+    witnesses = [folder / f"w{i}.wtns" for i in (1, 2, 3)]
+    proof, public = daemon.prove(name, witnesses, name)
+    values = json.loads(public.read_text())
+    expect(values[0] != values[1] != values[2], "the public signals are the same in all witnesses")
+    for one, signals in split_arrays(proof, public, daemon.folder):
+        expect_equal(verify(vkey, one, signals).code, 0, "verify of a partition")
+    for i in range(3):
+        snark_jobs.append({"name": f"{name}.{i}", "vkey": vkey, "proof": proof, "public": public,
+                           "index": i})
 
 
 def job_of_partitions(daemon, circuit, snark_jobs):
@@ -142,12 +163,15 @@ def main():
                            accepts_snarkjs_proofs, circuit)
                 suite.case(f"{circuit.label}_altered_proofs_are_refused", refuses_altered, circuit,
                            daemon.folder)
+        for kind, curve in (("chain", "bn254"), ("sha", "bls12-381")):
+            suite.case(f"{kind}_made_on_the_spot_proves", made_circuit_proves, daemon, kind, curve,
+                       snark_jobs)
         snark = Snark()
         if snark.why:
             suite.skip("snarkjs_accepts_every_proof", snark.why)
         else:
             suite.case("snarkjs_accepts_every_proof", snarkjs_accepts, snark, snark_jobs)
-        # The two extra circuits loaded two more keys: only processes, slots and slabs count here.
+        # The four extra circuits loaded four more keys: only processes, slots and slabs count here.
         after = daemon.idle_state()
         suite.case("idle_state_is_as_before", expect_equal,
                    {k: after[k] for k in ("processes", "slots", "rings")},
