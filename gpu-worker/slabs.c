@@ -50,7 +50,7 @@ static void gpu_slabs_refused(struct gpu_worker *worker, uint32_t index, const c
     slab->is_refused = true;
     worker->slabs_refused++;
     snprintf(worker->slab_fault, sizeof worker->slab_fault,
-             "slab %u (%s) cannot be registered with the device: %.120s; %s, or [GPU] "
+             "slab %u (%s) cannot be registered with the device: %.255s; %s, or [GPU] "
              "RequirePinned=no to go on with slow copies",
              index, units_print_size(slab->bytes, size), why, gpu_slabs_limit(limit, sizeof limit));
     if (worker->is_ready) /* before, it is the reason why there is no start, said once */

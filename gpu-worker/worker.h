@@ -39,7 +39,7 @@ struct gpu_slab {
 };
 
 enum {
-    GPU_TEXT_BYTES = 512,
+    GPU_TEXT_BYTES = CHANNEL_LAST_WORDS_BYTES,
 };
 
 struct gpu_worker {

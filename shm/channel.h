@@ -14,7 +14,7 @@
 #define CHANNEL_MAGIC 0x6c6e6863646b7a63u /* "czkdchnl" */
 enum {
     CHANNEL_ABI = 3,
-    CHANNEL_LAST_WORDS_BYTES = 256,
+    CHANNEL_LAST_WORDS_BYTES = 512,
 };
 
 enum worker_kind {

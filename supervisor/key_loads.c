@@ -23,7 +23,7 @@ static bool is_held_elsewhere(const struct worker *worker, uint32_t key)
 void key_loads_answered(struct worker *worker, uint32_t key, bool is_loaded, const char *text)
 {
     struct circuit *circuit = worker->supervisor->circuits.entries[key];
-    char why[320];
+    char why[512];
     if (!circuit)
         return;
     if (is_loaded) {
@@ -47,7 +47,7 @@ void key_loads_answered(struct worker *worker, uint32_t key, bool is_loaded, con
 
 static void blame(struct worker *worker, struct circuit *circuit, const char *how)
 {
-    char why[512];
+    char why[768];
     circuit->key_deaths++;
     log_warn("%s died %u times while it loaded the key of circuit %s and did nothing else (%s)",
              worker->name, circuit->key_deaths, circuit->name, how);

@@ -62,7 +62,7 @@ static void explain(struct worker *worker, int status, char *ret, size_t room)
     child_status_to_string(status, text, sizeof text);
     if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_DEVICE) {
         copy_last_words(worker, words);
-        snprintf(ret, room, "%.160s, %s", words[0] ? words : "a sticky device error", worker->name);
+        snprintf(ret, room, "%.224s, %s", words[0] ? words : "a sticky device error", worker->name);
     } else if (worker->held_count > 0 && stage < PHASE_WAIT) {
         snprintf(ret, room, "%s in %s of %s", text, phase_to_string((enum phase)stage),
                  worker->name);
@@ -97,7 +97,7 @@ static void note_failed_start(struct worker *worker, int status)
     copy_last_words(worker, text);
     if (!text[0])
         child_status_to_string(status, text, sizeof text);
-    snprintf(worker->last_error, sizeof worker->last_error, "cannot start: %.240s", text);
+    snprintf(worker->last_error, sizeof worker->last_error, "cannot start: %.400s", text);
 
     bool has_said_why = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_START;
     bool wants_cuda = supervisor->config.gpu_backend == CONFIG_GPU_BACKEND_CUDA;

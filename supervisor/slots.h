@@ -17,7 +17,7 @@
 #define SLOT_NONE UINT32_MAX
 
 enum {
-    SLOT_FAULT_BYTES = 192,
+    SLOT_FAULT_BYTES = 256,
 };
 
 struct circuit;
@@ -47,7 +47,7 @@ struct slot {
     uint32_t attempts;           /* used up: deaths of an owner while alone, device faults */
     char last_fault[SLOT_FAULT_BYTES]; /* of those, the last in words: "signal 9 in msm_a" */
     enum reply_code error_code;
-    char error_text[256]; /* why it FAILED */
+    char error_text[384]; /* why it FAILED */
 
     int slab; /* index over all rings, -1 when none is bound */
     bool is_reclaimable;

@@ -74,7 +74,7 @@ struct worker {
     uint64_t ready_ns, restart_at_ns, backoff_ms;
     uint32_t restarts, start_failures;
     uint64_t partitions_done_before; /* of earlier processes */
-    char last_error[256];
+    char last_error[512];
     struct ready_device device; /* gpu: what READY said; texts end and are printable */
     bool uses_cpu;              /* gpu: it proves on the CPU */
     struct busy busy;

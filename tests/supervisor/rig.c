@@ -30,6 +30,9 @@ static void worker_up(struct rig *rig, unsigned i)
     worker->is_caught_up = true;
     worker->ready_ns = 1;
     worker->delayed_until_ns = 0;
+    memset(worker->keys, WORKER_KEY_ABSENT, sizeof worker->keys);
+    worker->keys_open = worker->key_calls = 0;
+    worker->loads_alone = false;
     worker->keys[rig->circuit->key] = WORKER_KEY_HELD;
 }
 
@@ -111,18 +114,29 @@ void rig_close(struct rig *rig)
     rmdir(rig->folder);
 }
 
-uint64_t rig_submit(struct rig *rig, uint32_t partitions, enum request_priority priority)
+static uint64_t submit_to(struct rig *rig, const char *circuit, uint32_t partitions,
+                          enum request_priority priority)
 {
     static struct request_submit submit;
     struct admission_refusal refusal;
     uint64_t job = 0;
-    submit =
-        (struct request_submit){.circuit = "c", .priority = priority, .input_count = partitions};
+    submit = (struct request_submit){.priority = priority, .input_count = partitions};
+    snprintf(submit.circuit, sizeof submit.circuit, "%s", circuit);
     for (uint32_t i = 0; i < partitions; i++)
         submit.inputs[i] = (struct request_input){.bytes = "witness", .byte_count = 7};
     if (admission_submit(&rig->supervisor, 1000, &submit, NULL, 0, &job, &refusal) < 0)
         return 0;
     return job;
+}
+
+uint64_t rig_submit(struct rig *rig, uint32_t partitions, enum request_priority priority)
+{
+    return submit_to(rig, "c", partitions, priority);
+}
+
+uint64_t rig_submit_to(struct rig *rig, const char *circuit, uint32_t partitions)
+{
+    return submit_to(rig, circuit, partitions, REQUEST_PRIORITY_NORMAL);
 }
 
 static void close_descriptors(int courier)

@@ -32,6 +32,7 @@ void rig_open(struct rig *rig);
 void rig_close(struct rig *rig);
 /* A job of inline witnesses; 0 when it was refused. */
 uint64_t rig_submit(struct rig *rig, uint32_t partitions, enum request_priority priority);
+uint64_t rig_submit_to(struct rig *rig, const char *circuit, uint32_t partitions);
 /* The policy, then every worker takes its grants. */
 void rig_turn(struct rig *rig);
 /* Takes what was granted to worker i, descriptors included. */
