@@ -20,7 +20,7 @@ enum {
     CUDA_PARTITIONS_USEFUL = 3,
     /* What the driver takes for itself later: local memory of kernels, mostly. */
     CUDA_MARGIN_BYTES = 512 << 20,
-    CUDA_ARENA_BYTES_MIN = 16 << 20,
+    CUDA_ARENA_BYTES_MIN = 64 << 10, /* the least that a key of any use takes */
     CUDA_DETACH_S_MAX = 60,
     CUDA_RESULT_BYTES = 1024, /* device and pinned memory for the sums of a flight */
 };
@@ -78,10 +78,11 @@ static int open_memory(struct backend *backend, uint64_t vram_limit, char *ret_t
         bytes = vram_limit;
     if (!error && bytes < CUDA_ARENA_BYTES_MIN) {
         snprintf(ret_text, BACKEND_TEXT_BYTES,
-                 "%s has %llu MiB of its %llu free and the backend needs at least %d: end other "
-                 "programs on the card or raise [GPU] VramLimit=",
-                 backend->device.info.name, (unsigned long long)free_bytes >> 20,
-                 (unsigned long long)total_bytes >> 20, CUDA_ARENA_BYTES_MIN >> 20);
+                 "%s has %llu KiB of its %llu free for [GPU] VramLimit=%llu KiB and the backend "
+                 "needs at least %d: end other programs on the card or raise the limit",
+                 backend->device.info.name, (unsigned long long)free_bytes >> 10,
+                 (unsigned long long)total_bytes >> 10, (unsigned long long)vram_limit >> 10,
+                 CUDA_ARENA_BYTES_MIN >> 10);
         return -ENOMEM;
     }
     if (!error)
@@ -230,7 +231,8 @@ static void cuda_describe(const struct backend *backend, struct backend_device *
 {
     const struct driver_device *info = &backend->device.info;
     *ret_device = (struct backend_device){.memory_bytes = info->memory_bytes,
-                                          .partitions_useful = CUDA_PARTITIONS_USEFUL};
+                                          .partitions_useful = CUDA_PARTITIONS_USEFUL,
+                                          .poll_interval_ns = ENGINE_WAKE_MS * 1000000u};
     snprintf(ret_device->name, sizeof ret_device->name, "%s", info->name);
     snprintf(ret_device->uuid, sizeof ret_device->uuid, "%s", info->uuid);
 }

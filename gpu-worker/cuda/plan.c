@@ -241,9 +241,18 @@ static bool choose_resident(const struct prepared *prepared, const struct plan_r
     return is_found;
 }
 
-static double gib(uint64_t bytes)
+/* "12.10 GiB" */
+struct plan_size {
+    char text[24];
+};
+
+static struct plan_size size_of(uint64_t bytes)
 {
-    return (double)bytes / (1 << 30);
+    struct plan_size size;
+    const double mib = (double)bytes / (1 << 20);
+    snprintf(size.text, sizeof size.text, mib < 1024 ? "%.1f MiB" : "%.2f GiB",
+             mib < 1024 ? mib : mib / 1024);
+    return size;
 }
 
 static void explain(struct plan *plan)
@@ -253,9 +262,9 @@ static void explain(struct plan *plan)
         snprintf(tables, sizeof tables, "with tables (%u of %u levels, H %u of %u)",
                  plan->witness.levels, plan->witness.windows, plan->quotient.levels,
                  plan->quotient.windows);
-    snprintf(plan->text, sizeof plan->text,
-             "resident %.2f GiB %s, evaluates on the device, workspace %.2f GiB",
-             gib(plan->key_bytes), tables, gib(workspace_bytes(&plan->workspace)));
+    snprintf(plan->text, sizeof plan->text, "resident %s %s, evaluates on the device, workspace %s",
+             size_of(plan->key_bytes).text, tables,
+             size_of(workspace_bytes(&plan->workspace)).text);
 }
 
 static void explain_refusal(const struct prepared *prepared, const struct plan_room *room,
@@ -270,10 +279,10 @@ static void explain_refusal(const struct prepared *prepared, const struct plan_r
     const struct workspace most = workspace_max(room->workspace, &plan->workspace);
     const uint64_t held = room->workspace_memory ? workspace_bytes(room->workspace) : 0;
     snprintf(plan->text, sizeof plan->text,
-             "the key needs %.2f GiB of device memory and %.2f GiB to work in; %.2f GiB are free "
-             "of %.2f: raise [GPU] VramLimit=, evict other keys or use a larger card",
-             gib(plan->key_bytes), gib(workspace_bytes(&most)),
-             gib(arena_free_bytes(room->arena) + held), gib(room->arena->bytes));
+             "the key needs %s of device memory and %s to work in; %s are free of %s: raise [GPU] "
+             "VramLimit=, evict other keys or use a larger card",
+             size_of(plan->key_bytes).text, size_of(workspace_bytes(&most)).text,
+             size_of(arena_free_bytes(room->arena) + held).text, size_of(room->arena->bytes).text);
 }
 
 int plan_make(const struct prepared *prepared, const struct arena *arena,
