@@ -22,10 +22,8 @@ enum {
     CUDA_MARGIN_BYTES = 512 << 20,
     CUDA_ARENA_BYTES_MIN = 64 << 10, /* the least that a key of any use takes */
     CUDA_DETACH_S_MAX = 60,
-    CUDA_RESULT_BYTES = 1024, /* device and pinned memory for the sums of a flight */
+    CUDA_SUMS_BYTES = PLAN_CHUNKS_MAX * SUMS_BYTES_MAX, /* pinned, of a partition */
 };
-
-static_assert((int)CUDA_RESULT_BYTES >= (int)SUMS_BYTES_MAX, "the sums fit");
 
 static void cuda_close(struct backend *backend);
 
@@ -69,7 +67,6 @@ static int open_streams(struct backend *backend)
 static int open_memory(struct backend *backend, uint64_t vram_limit, char *ret_text)
 {
     uint64_t free_bytes = 0, total_bytes = 0;
-    void *memory = NULL;
     int error = driver_memory(&free_bytes, &total_bytes);
     const uint64_t margin =
         free_bytes / 16 < CUDA_MARGIN_BYTES ? free_bytes / 16 : CUDA_MARGIN_BYTES;
@@ -88,18 +85,15 @@ static int open_memory(struct backend *backend, uint64_t vram_limit, char *ret_t
     if (!error)
         error = driver_malloc(&backend->arena_memory, bytes);
     if (!error)
-        error =
-            driver_malloc_host(&backend->results_host, BACKEND_PARTITIONS_MAX * CUDA_RESULT_BYTES);
+        error = driver_malloc_host(&backend->sums_host, BACKEND_PARTITIONS_MAX * CUDA_SUMS_BYTES);
     if (error) {
         errors_explain(ret_text, error, "taking device memory", backend->device.info.name);
         return errors_to_errno(error);
     }
     arena_init(&backend->arena, backend->arena_memory, bytes);
-    arena_take(&backend->arena, BACKEND_PARTITIONS_MAX * CUDA_RESULT_BYTES, &memory);
     for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++) {
         struct flight *flight = &backend->flights[i];
-        flight->sums_device = (uint8_t *)memory + i * CUDA_RESULT_BYTES;
-        flight->sums_host = (uint8_t *)backend->results_host + i * CUDA_RESULT_BYTES;
+        flight->sums_host = (uint8_t *)backend->sums_host + i * CUDA_SUMS_BYTES;
         flight->witness = -1;
     }
     return 0;
@@ -195,8 +189,8 @@ static void release_device(struct backend *backend)
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         if (backend->streams[i])
             driver_stream_destroy(backend->streams[i]);
-    if (backend->results_host)
-        driver_free_host(backend->results_host);
+    if (backend->sums_host)
+        driver_free_host(backend->sums_host);
     if (backend->arena_memory)
         driver_free(backend->arena_memory);
 }

@@ -88,7 +88,7 @@ struct backend {
 
     /* The driver thread's alone. */
     struct arena arena;
-    void *arena_memory, *results_memory, *results_host;
+    void *arena_memory, *sums_host;
     struct workspace workspace;
     struct workspace_layout layout;
     uint8_t *workspace_memory;

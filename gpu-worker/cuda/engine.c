@@ -229,7 +229,7 @@ static bool reap(struct backend *backend, struct flight *flight)
     bool did = false;
     switch (flight_get_state(backend, flight)) {
     case FLIGHT_UPLOADING:
-        if (!engine_has_happened(backend, flight->marks[MARK_UPLOAD_WITNESS]))
+        if (!flight_has_witness(backend, flight))
             return false;
         flight_set_state(backend, flight, FLIGHT_UPLOADED);
         did = true;

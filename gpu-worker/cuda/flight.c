@@ -21,6 +21,8 @@ static void mark(struct backend *backend, struct flight *flight, enum flight_mar
                  struct work *work)
 {
     work_record(work, flight->marks[which], mark_stream(backend, which));
+    if (!work->error)
+        flight->marked |= 1u << which;
 }
 
 /* After a failure: what is enqueued still ends, and marks say when. */
@@ -41,10 +43,17 @@ static uint8_t *witness_memory(struct backend *backend, const struct flight *fli
            (unsigned)flight->witness * arena_align(backend->workspace.witness_bytes);
 }
 
+static uint8_t *flight_sums(struct backend *backend, const struct flight *flight)
+{
+    return backend->workspace_memory + backend->layout.sums_off +
+           (size_t)(flight - backend->flights) * arena_align(backend->workspace.sums_bytes);
+}
+
 void flight_upload(struct backend *backend, struct flight *flight, int witness, struct work *work)
 {
     const struct slab_layout layout = prepared_slab_layout(flight->key->prepared);
     flight->witness = witness;
+    flight->marked = 0;
     work_on(work, "uploading a witness");
     mark(backend, flight, MARK_UPLOAD_BEGIN, work);
     work_upload(work, witness_memory(backend, flight),
@@ -108,16 +117,16 @@ static void launch_h(struct backend *backend, struct flight *flight, const uint8
     const struct key *key = flight->key;
     const struct workspace_layout *layout = &backend->layout;
     const size_t off = sums_off(key->prepared->curve, SUMS_H);
-    uint8_t *memory = backend->workspace_memory;
+    uint8_t *memory = backend->workspace_memory, *sums = flight_sums(backend, flight);
     void *stream = backend->streams[STREAM_QUOTIENT];
     work_on(work, "computing the sum H");
     work_plan(work, &key->plan.quotient, scalars, memory + layout->plan_off[1],
               memory + layout->scratch_off[1], stream);
     work_sum(work, &key->plan.quotient, false, memory + layout->plan_off[1], key_bases(key, SUMS_H),
-             memory + layout->scratch_off[1], flight->sums_device + off, stream);
+             memory + layout->scratch_off[1], sums + off, stream);
     mark(backend, flight, MARK_QUOTIENT_H, work);
-    work_download(work, flight->sums_host + off, flight->sums_device + off,
-                  key->prepared->curve->g1_bytes, stream);
+    work_download(work, flight->sums_host + off, sums + off, key->prepared->curve->g1_bytes,
+                  stream);
     mark(backend, flight, MARK_QUOTIENT_END, work);
 }
 
@@ -129,6 +138,7 @@ static void launch_witness(struct backend *backend, struct flight *flight, struc
     const struct curve *curve = key->prepared->curve;
     const struct workspace_layout *layout = &backend->layout;
     uint8_t *memory = backend->workspace_memory, *scratch = memory + layout->scratch_off[0];
+    uint8_t *sums = flight_sums(backend, flight);
     void *stream = backend->streams[STREAM_WITNESS];
     work_on(work, "sorting the witness");
     work_wait(work, stream, flight->marks[MARK_UPLOAD_WITNESS]);
@@ -139,11 +149,10 @@ static void launch_witness(struct backend *backend, struct flight *flight, struc
     work_on(work, "computing the sums over the witness");
     for (unsigned i = 0; i < sizeof points / sizeof points[0]; i++) {
         work_sum(work, &key->plan.witness, points[i] == SUMS_B2, memory + layout->plan_off[0],
-                 key_bases(key, points[i]), scratch,
-                 flight->sums_device + sums_off(curve, points[i]), stream);
+                 key_bases(key, points[i]), scratch, sums + sums_off(curve, points[i]), stream);
         mark(backend, flight, MARK_WITNESS_A + i, work);
     }
-    work_download(work, flight->sums_host, flight->sums_device, sums_off(curve, SUMS_H), stream);
+    work_download(work, flight->sums_host, sums, sums_off(curve, SUMS_H), stream);
     mark(backend, flight, MARK_WITNESS_END, work);
 }
 
@@ -169,7 +178,12 @@ void flight_launch(struct backend *backend, struct flight *flight, struct work *
 
 static bool happened(struct backend *backend, const struct flight *flight, enum flight_mark which)
 {
-    return engine_has_happened(backend, flight->marks[which]);
+    return flight->marked >> which & 1 && engine_has_happened(backend, flight->marks[which]);
+}
+
+bool flight_has_witness(struct backend *backend, const struct flight *flight)
+{
+    return happened(backend, flight, MARK_UPLOAD_WITNESS);
 }
 
 bool flight_is_uploaded(struct backend *backend, const struct flight *flight)

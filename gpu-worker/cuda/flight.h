@@ -58,8 +58,9 @@ struct flight {
 
     /* The driver thread's. */
     void *marks[MARK_COUNT];
-    uint8_t *sums_device, *sums_host; /* SUMS_BYTES_MAX each; host: pinned, private */
-    int witness;                      /* buffer, -1: none */
+    uint8_t *sums_host; /* pinned, private; one set of sums a chunk */
+    int witness;        /* buffer, -1: none */
+    uint32_t marked;    /* bits: which marks are recorded since it was begun */
     bool is_upload_told, is_witness_free;
     uint64_t launch; /* counts launches: the lower one is ahead */
     enum backend_fault fault;
@@ -73,8 +74,10 @@ void flight_launch(struct backend *backend, struct flight *flight, struct work *
 /* Tells UPLOADED, and when; tells the other phases. Once the marks have happened. */
 void flight_tell_upload(struct backend *backend, struct flight *flight);
 void flight_tell_phases(struct backend *backend, struct flight *flight);
-/* Whether the slab is read no more; the witness's buffer is free; the next partition's kernels may
- * be enqueued behind this one's; all is done. Of a flight that has come so far. */
+/* Whether the witness is there; the slab is read no more; the witness's buffer is free; the next
+ * partition's kernels may be enqueued behind this one's; all is done. Of a flight that has come so
+ * far. */
+bool flight_has_witness(struct backend *backend, const struct flight *flight);
 bool flight_is_uploaded(struct backend *backend, const struct flight *flight);
 bool flight_has_consumed(struct backend *backend, const struct flight *flight);
 bool flight_is_in_last_phase(struct backend *backend, const struct flight *flight);

@@ -1,4 +1,4 @@
-/* See plan.h. A candidate is laid out in full and tried on a copy of the arena. */
+/* See plan.h. Every candidate is laid out in full and tried on a copy of the arena. */
 #include "gpu-worker/cuda/plan.h"
 
 #include <errno.h>
@@ -10,16 +10,41 @@
 
 enum {
     PLAN_LEVELS_MAX = 64, /* a 255-bit scalar in windows of MSM_WINDOW_BITS_MIN */
-    PLAN_RESIDENT_WITNESSES = 2,
+    PLAN_WITNESSES = 2,   /* one computes, one is uploaded */
+    PLAN_CHUNK_MIN = 64,  /* scalars; no use in less */
 };
 
 /* More memory for less than this much speed is not worth it: other keys want to be there too. */
 #define PLAN_COST_SLACK 1.02
+/* What a link brings underneath a computation, bytes a ms: four fifths of a PCIe 5 x16. */
+#define PLAN_LINK_BYTES_MS 44e6
+/* A witness of small values costs a third of what the model says, and the link is no faster. */
+#define PLAN_SMALL_VALUES 3
 
-/* One choice of levels: NULL shape where it cannot be. */
+/* A shape with what it needs, asked for once. */
+struct plan_sized {
+    struct msm_shape shape;
+    uint64_t plan_bytes, plan_scratch, sum_scratch[2]; /* G1, G2 */
+};
+
 struct plan_shapes {
-    struct msm_shape shape[PLAN_LEVELS_MAX];
+    struct plan_sized sized[PLAN_LEVELS_MAX];
     unsigned count;
+};
+
+/* What the choice goes by. */
+struct plan_input {
+    const struct prepared *prepared;
+    const struct arena *arena;
+    const struct workspace *workspace;
+    void *workspace_memory;
+};
+
+/* One candidate before it is laid out. */
+struct plan_choice {
+    const struct plan_sized *witness, *quotient;
+    unsigned resident; /* bits by enum sums_point */
+    unsigned pass_count;
 };
 
 void workspace_layout(const struct workspace *workspace, struct workspace_layout *ret_layout)
@@ -43,7 +68,9 @@ void workspace_layout(const struct workspace *workspace, struct workspace_layout
         off += arena_align(workspace->chunk_bytes);
     }
     layout.evaluate_off = off;
-    layout.bytes = off + arena_align(evaluate_scratch_bytes());
+    off += arena_align(evaluate_scratch_bytes());
+    layout.sums_off = off;
+    layout.bytes = off + arena_align(workspace->sums_bytes) * BACKEND_PARTITIONS_MAX;
     *ret_layout = layout;
 }
 
@@ -61,6 +88,7 @@ struct workspace workspace_max(const struct workspace *a, const struct workspace
         .scalars_bytes = larger(a->scalars_bytes, b->scalars_bytes),
         .scalars_count = (unsigned)larger(a->scalars_count, b->scalars_count),
         .chunk_bytes = larger(a->chunk_bytes, b->chunk_bytes),
+        .sums_bytes = larger(a->sums_bytes, b->sums_bytes),
     };
     for (unsigned i = 0; i < 2; i++) {
         most.plan_bytes[i] = larger(a->plan_bytes[i], b->plan_bytes[i]);
@@ -69,9 +97,102 @@ struct workspace workspace_max(const struct workspace *a, const struct workspace
     return most;
 }
 
+/* Layouts. */
+
+static uint64_t take(uint64_t *off, uint64_t bytes)
+{
+    const uint64_t at = *off;
+    *off += arena_align(bytes);
+    return at;
+}
+
+static uint64_t point_bytes(const struct prepared *prepared, enum sums_point point)
+{
+    return sums_point_bytes(prepared->curve, point);
+}
+
+static void lay_out_key(const struct prepared *prepared, const struct plan_choice *choice,
+                        struct plan *plan)
+{
+    const struct matrix *const matrices[] = {&prepared->matrix_a, &prepared->matrix_b};
+    uint64_t off = 0;
+    plan->load_bytes = 0;
+    for (enum sums_point i = SUMS_A; i < SUMS_COUNT; i++) {
+        const struct plan_sized *sized = i == SUMS_H ? choice->quotient : choice->witness;
+        /* A resident array is whole, even where others pass by in chunks. */
+        const uint64_t count =
+            i == SUMS_H ? (uint64_t)1 << plan->domain_log2 : plan->variable_count;
+        plan->is_resident[i] = choice->resident >> i & 1;
+        plan->bases_off[i] = off;
+        if (!plan->is_resident[i])
+            continue;
+        take(&off, count * sized->shape.levels * point_bytes(prepared, i));
+        if (sized->shape.levels > 1)
+            plan->load_bytes = larger(plan->load_bytes, sized->sum_scratch[i == SUMS_B2]);
+    }
+    for (unsigned i = 0; i < PLAN_MATRIX_COUNT; i++) {
+        plan->rows_off[i] = take(&off, (matrices[i]->row_count + 1) * sizeof(uint64_t));
+        plan->columns_off[i] = take(&off, matrices[i]->entry_count * sizeof(uint32_t));
+        plan->coefficients_off[i] = take(&off, matrices[i]->entry_count * sizeof(uint32_t));
+    }
+    plan->dictionary_off = take(&off, prepared->matrix_a.dictionary_count * CURVE_FR_BYTES);
+    plan->twiddles_off = take(&off, transform_table_bytes(plan->domain_log2));
+    plan->key_bytes = off;
+}
+
+/* What a stream needs to plan these scalars and to sum them. */
+static void add_stream(struct workspace *workspace, unsigned stream, const struct plan_sized *sized,
+                       bool has_g2)
+{
+    uint64_t scratch = larger(sized->plan_scratch, sized->sum_scratch[0]);
+    if (has_g2)
+        scratch = larger(scratch, sized->sum_scratch[1]);
+    workspace->plan_bytes[stream] = larger(workspace->plan_bytes[stream], sized->plan_bytes);
+    workspace->scratch_bytes[stream] = larger(workspace->scratch_bytes[stream], scratch);
+}
+
+static void lay_out_chunks(const struct prepared *prepared, struct plan *plan)
+{
+    uint64_t witness = 0, quotient = 0;
+    for (enum sums_point i = SUMS_A; i < SUMS_COUNT; i++) {
+        if (plan->is_resident[i])
+            continue;
+        if (i == SUMS_H)
+            plan->chunk_off[i] =
+                take(&quotient, (uint64_t)plan->quotient.count * point_bytes(prepared, i));
+        else
+            plan->chunk_off[i] =
+                take(&witness, (uint64_t)plan->witness.count * point_bytes(prepared, i));
+    }
+    plan->workspace.chunk_bytes = larger(witness, quotient);
+}
+
+static void lay_out_workspace(const struct prepared *prepared, const struct plan_choice *choice,
+                              struct plan *plan)
+{
+    const uint64_t domain = (uint64_t)1 << plan->domain_log2;
+    plan->workspace = (struct workspace){
+        .witness_bytes = (uint64_t)plan->variable_count * CURVE_FR_BYTES,
+        .witness_count = (unsigned)larger(PLAN_WITNESSES, choice->pass_count),
+        .evaluation_bytes = domain * CURVE_FR_BYTES,
+        .scalars_bytes = domain * CURVE_FR_BYTES,
+        .scalars_count = choice->pass_count,
+        .sums_bytes =
+            larger(plan->witness_chunks, plan->quotient_chunks) * sums_bytes(prepared->curve),
+    };
+    add_stream(&plan->workspace, 0, choice->witness, true);
+    add_stream(&plan->workspace, 1, choice->quotient, false);
+    lay_out_chunks(prepared, plan);
+    if (!plan_is_streamed(plan))
+        return;
+    /* Units of work of a pass take the streams in turn. */
+    add_stream(&plan->workspace, 0, choice->quotient, false);
+    add_stream(&plan->workspace, 1, choice->witness, true);
+}
+
 /* Costs. */
 
-/* Nanoseconds of an addition in G1 on an H200, as measured; other cards scale both sides alike. */
+/* Nanoseconds of an addition in G1 on an H200, as measured; other cards scale all sides alike. */
 static double addition_ns(enum curve_id curve)
 {
     return curve == CURVE_BN254 ? 0.19 : 0.40;
@@ -86,88 +207,49 @@ static double additions(const struct msm_shape *shape)
            16 * (buckets < workers ? buckets : workers) + 2e4 * shape->windows;
 }
 
-static double cost_ms(const struct plan *plan)
+/* Of one partition. */
+static double compute_ms(const struct plan *plan)
 {
     /* A, B1 and L in G1; B2 in G2, where an addition is three times the work. */
     const double g1_sums = 6;
     return 1e-6 * addition_ns(plan->curve) *
-           (g1_sums * additions(&plan->witness) + additions(&plan->quotient));
+           (g1_sums * plan->witness_chunks * additions(&plan->witness) +
+            plan->quotient_chunks * additions(&plan->quotient));
 }
 
-/* Layouts. */
-
-static bool point_is_g2(enum sums_point point)
+static double link_ms(const struct prepared *prepared, const struct plan *plan)
 {
-    return point == SUMS_B2;
-}
-
-static const struct msm_shape *shape_of(const struct plan *plan, enum sums_point point)
-{
-    return point == SUMS_H ? &plan->quotient : &plan->witness;
-}
-
-static uint64_t take(uint64_t *off, uint64_t bytes)
-{
-    const uint64_t at = *off;
-    *off += arena_align(bytes);
-    return at;
-}
-
-static void lay_out_key(const struct prepared *prepared, struct plan *plan)
-{
-    const struct matrix *const matrices[] = {&prepared->matrix_a, &prepared->matrix_b};
-    uint64_t off = 0;
-    plan->load_bytes = 0;
-    for (enum sums_point i = SUMS_A; i < SUMS_COUNT; i++) {
-        const struct msm_shape *shape = shape_of(plan, i);
-        plan->bases_off[i] = off;
+    uint64_t bytes = plan->workspace.witness_bytes * plan->pass_count;
+    for (enum sums_point i = SUMS_A; i < SUMS_COUNT; i++)
         if (!plan->is_resident[i])
-            continue;
-        take(&off, msm_bases_bytes(shape, point_is_g2(i)));
-        if (shape->levels > 1)
-            plan->load_bytes =
-                larger(plan->load_bytes, msm_sum_scratch_bytes(shape, point_is_g2(i)));
-    }
-    for (unsigned i = 0; i < PLAN_MATRIX_COUNT; i++) {
-        plan->rows_off[i] = take(&off, (matrices[i]->row_count + 1) * sizeof(uint64_t));
-        plan->columns_off[i] = take(&off, matrices[i]->entry_count * sizeof(uint32_t));
-        plan->coefficients_off[i] = take(&off, matrices[i]->entry_count * sizeof(uint32_t));
-    }
-    plan->dictionary_off = take(&off, prepared->matrix_a.dictionary_count * CURVE_FR_BYTES);
-    plan->twiddles_off = take(&off, transform_table_bytes(plan->domain_log2));
-    plan->key_bytes = off;
+            bytes += point_bytes(prepared, i) *
+                     (i == SUMS_H ? (uint64_t)1 << plan->domain_log2 : plan->variable_count);
+    return (double)bytes / plan->pass_count / PLAN_LINK_BYTES_MS;
 }
 
-/* What one stream needs to plan these scalars and to sum them. */
-static void add_stream(struct workspace *workspace, unsigned stream, const struct msm_shape *shape,
-                       bool has_g2)
+static uint32_t chunks_of(uint64_t count, uint32_t chunk)
 {
-    uint64_t scratch = larger(msm_plan_scratch_bytes(shape), msm_sum_scratch_bytes(shape, false));
-    if (has_g2)
-        scratch = larger(scratch, msm_sum_scratch_bytes(shape, true));
-    workspace->plan_bytes[stream] = larger(workspace->plan_bytes[stream], msm_plan_bytes(shape));
-    workspace->scratch_bytes[stream] = larger(workspace->scratch_bytes[stream], scratch);
+    return (uint32_t)((count + chunk - 1) / chunk);
 }
 
-static void lay_out_workspace(struct plan *plan)
+static void lay_out(const struct prepared *prepared, const struct plan_choice *choice,
+                    struct plan *plan)
 {
-    plan->workspace = (struct workspace){
-        .witness_bytes = (uint64_t)plan->variable_count * CURVE_FR_BYTES,
-        .witness_count = PLAN_RESIDENT_WITNESSES,
-        .evaluation_bytes = (uint64_t)CURVE_FR_BYTES << plan->domain_log2,
-        .scalars_bytes = (uint64_t)CURVE_FR_BYTES << plan->domain_log2,
-        .scalars_count = 1,
-    };
-    add_stream(&plan->workspace, 0, &plan->witness, true);
-    add_stream(&plan->workspace, 1, &plan->quotient, false);
+    plan->witness = choice->witness->shape;
+    plan->quotient = choice->quotient->shape;
+    plan->witness_chunks = chunks_of(plan->variable_count, plan->witness.count);
+    plan->quotient_chunks = chunks_of((uint64_t)1 << plan->domain_log2, plan->quotient.count);
+    plan->pass_count = choice->pass_count;
+    lay_out_key(prepared, choice, plan);
+    lay_out_workspace(prepared, choice, plan);
+    plan->cost_ms = compute_ms(plan);
+    if (!plan_is_streamed(plan))
+        return;
+    const double link = link_ms(prepared, plan);
+    const double hidden = plan->cost_ms / PLAN_SMALL_VALUES;
+    if (link > hidden)
+        plan->cost_ms += link - hidden;
 }
-
-/* The memory of a plan in an arena where it must find place. */
-struct plan_room {
-    const struct arena *arena;
-    const struct workspace *workspace;
-    void *workspace_memory;
-};
 
 static uint64_t workspace_bytes(const struct workspace *workspace)
 {
@@ -176,13 +258,13 @@ static uint64_t workspace_bytes(const struct workspace *workspace)
     return layout.bytes;
 }
 
-static bool fits(const struct plan_room *room, const struct plan *plan)
+static bool fits(const struct plan_input *input, const struct plan *plan)
 {
     static _Thread_local struct arena trial; /* too large for a stack */
-    const struct workspace most = workspace_max(room->workspace, &plan->workspace);
+    const struct workspace most = workspace_max(input->workspace, &plan->workspace);
     void *memory;
-    trial = *room->arena;
-    arena_give(&trial, room->workspace_memory);
+    trial = *input->arena;
+    arena_give(&trial, input->workspace_memory);
     return arena_take_high(&trial, workspace_bytes(&most), &memory) == 0 &&
            arena_take(&trial, plan->key_bytes, &memory) == 0 &&
            (plan->load_bytes == 0 || arena_take(&trial, plan->load_bytes, &memory) == 0);
@@ -190,56 +272,110 @@ static bool fits(const struct plan_room *room, const struct plan *plan)
 
 /* The choice. */
 
-static void list_shapes(enum curve_id curve, uint32_t count, struct plan_shapes *ret)
+static bool make_sized(enum curve_id curve, uint32_t count, unsigned levels, struct plan_sized *ret)
+{
+    if (msm_shape_init(&ret->shape, curve, count, levels, 0) < 0)
+        return false;
+    ret->plan_bytes = msm_plan_bytes(&ret->shape);
+    ret->plan_scratch = msm_plan_scratch_bytes(&ret->shape);
+    ret->sum_scratch[0] = msm_sum_scratch_bytes(&ret->shape, false);
+    ret->sum_scratch[1] = msm_sum_scratch_bytes(&ret->shape, true);
+    return true;
+}
+
+/* All scalars at once, with tables of 1, 2, ... levels. */
+static void list_levels(enum curve_id curve, uint32_t count, struct plan_shapes *ret)
 {
     ret->count = 0;
     for (unsigned levels = 1; levels <= PLAN_LEVELS_MAX; levels++) {
-        struct msm_shape shape;
-        if (msm_shape_init(&shape, curve, count, levels, 0) < 0)
+        struct plan_sized *next = &ret->sized[ret->count];
+        if (!make_sized(curve, count, levels, next))
             break;
-        if (ret->count == 0 || shape.levels != ret->shape[ret->count - 1].levels)
-            ret->shape[ret->count++] = shape;
+        if (ret->count == 0 || next->shape.levels != next[-1].shape.levels)
+            ret->count++;
     }
 }
 
-static void lay_out(const struct prepared *prepared, struct plan *plan)
+/* Without tables, all scalars and ever smaller chunks of them. */
+static void list_chunks(enum curve_id curve, uint32_t count, struct plan_shapes *ret)
 {
-    lay_out_key(prepared, plan);
-    lay_out_workspace(plan);
-    plan->cost_ms = cost_ms(plan);
+    ret->count = 0;
+    for (uint32_t chunks = 1; chunks <= PLAN_CHUNKS_MAX; chunks *= 2) {
+        const uint32_t chunk = chunks_of(count, chunks);
+        if (chunks > 1 && chunk < PLAN_CHUNK_MIN)
+            break;
+        if (make_sized(curve, chunk, 1, &ret->sized[ret->count]))
+            ret->count++;
+    }
 }
 
-/* Everything resident: fills `best` and returns whether there is a plan that fits. */
-static bool choose_resident(const struct prepared *prepared, const struct plan_room *room,
-                            const struct plan_shapes *witness, const struct plan_shapes *quotient,
-                            struct plan *best)
+/* Keeps the cheapest that fits; after that (is_frugal) the smallest that costs about as much. */
+static void consider(const struct plan_input *input, const struct plan_choice *choice,
+                     bool is_frugal, double least_ms, struct plan *trial, struct plan *best,
+                     bool *is_found)
 {
-    struct plan plan = *best;
+    lay_out(input->prepared, choice, trial);
+    const bool is_better = is_frugal ? trial->cost_ms <= least_ms * PLAN_COST_SLACK &&
+                                           trial->key_bytes < best->key_bytes
+                                     : !*is_found || trial->cost_ms < best->cost_ms;
+    if (!is_better || !fits(input, trial))
+        return;
+    *best = *trial;
+    *is_found = true;
+}
+
+static bool choose_resident(const struct plan_input *input, struct plan *best)
+{
+    static _Thread_local struct plan_shapes witness, quotient;
+    struct plan trial = *best;
     bool is_found = false;
-    double least_ms = 0;
-    for (unsigned i = 0; i < SUMS_COUNT; i++)
-        plan.is_resident[i] = true;
-    plan.pass_count = 1;
-    /* First what the cheapest costs, then the smallest that costs about as much. */
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (unsigned w = 0; w < witness->count; w++)
-            for (unsigned q = 0; q < quotient->count; q++) {
-                plan.witness = witness->shape[w];
-                plan.quotient = quotient->shape[q];
-                plan.cost_ms = cost_ms(&plan);
-                if (pass == 0 ? is_found && plan.cost_ms >= least_ms
-                              : plan.cost_ms > least_ms * PLAN_COST_SLACK)
-                    continue;
-                lay_out(prepared, &plan);
-                if (!fits(room, &plan) || (pass == 1 && plan.key_bytes >= best->key_bytes))
-                    continue;
-                *best = plan;
-                if (pass == 0)
-                    least_ms = plan.cost_ms;
-                is_found = true;
+    list_levels(trial.curve, trial.variable_count, &witness);
+    list_levels(trial.curve, (uint32_t)1 << trial.domain_log2, &quotient);
+    for (unsigned is_frugal = 0; is_frugal < 2; is_frugal++) {
+        const double least_ms = best->cost_ms;
+        for (unsigned w = 0; w < witness.count; w++)
+            for (unsigned q = 0; q < quotient.count; q++) {
+                const struct plan_choice choice = {&witness.sized[w], &quotient.sized[q],
+                                                   (1u << SUMS_COUNT) - 1, 1};
+                consider(input, &choice, is_frugal, least_ms, &trial, best, &is_found);
             }
+        if (!is_found)
+            return false;
+    }
+    return true;
+}
+
+/* Some arrays resident, others passing by. What is resident saves the link its bytes, whichever
+ * array it is, so few sets of them are enough. */
+static bool choose_streamed(const struct plan_input *input, struct plan *best)
+{
+    enum {
+        A = 1 << SUMS_A,
+        B1 = 1 << SUMS_B1,
+        B2 = 1 << SUMS_B2,
+        L = 1 << SUMS_L,
+        H = 1 << SUMS_H
+    };
+    static const unsigned residents[] = {
+        0, A,     A | B1, B2,         A | B1 | L, B2 | A,         B2 | A | B1,    A | B1 | B2 | L,
+        H, H | A, H | B2, H | A | B1, H | B2 | A, H | A | B1 | L, H | B2 | A | B1};
+    static _Thread_local struct plan_shapes witness, quotient;
+    struct plan trial = *best;
+    bool is_found = false;
+    list_chunks(trial.curve, trial.variable_count, &witness);
+    list_chunks(trial.curve, (uint32_t)1 << trial.domain_log2, &quotient);
+    for (unsigned r = 0; r < sizeof residents / sizeof residents[0]; r++)
+        for (unsigned pass_count = 1; pass_count <= PLAN_PASS_MAX; pass_count *= 2)
+            for (unsigned w = 0; w < witness.count; w++)
+                for (unsigned q = 0; q < quotient.count; q++) {
+                    const struct plan_choice choice = {&witness.sized[w], &quotient.sized[q],
+                                                       residents[r], pass_count};
+                    consider(input, &choice, false, 0, &trial, best, &is_found);
+                }
     return is_found;
 }
+
+/* In words. */
 
 /* "12.10 GiB" */
 struct plan_size {
@@ -255,41 +391,61 @@ static struct plan_size size_of(uint64_t bytes)
     return size;
 }
 
-static void explain(struct plan *plan)
+static void explain(const struct prepared *prepared, struct plan *plan)
 {
-    char tables[64] = "without tables";
+    static const char *const names[] = {"A", "B1", "B2", "L", "H"};
+    char tables[96] = "without tables", streamed[32] = "";
     if (plan->witness.levels > 1 || plan->quotient.levels > 1)
         snprintf(tables, sizeof tables, "with tables (%u of %u levels, H %u of %u)",
                  plan->witness.levels, plan->witness.windows, plan->quotient.levels,
                  plan->quotient.windows);
-    snprintf(plan->text, sizeof plan->text, "resident %s %s, evaluates on the device, workspace %s",
-             size_of(plan->key_bytes).text, tables,
-             size_of(workspace_bytes(&plan->workspace)).text);
+    for (enum sums_point i = SUMS_A; i < SUMS_COUNT; i++)
+        if (!plan->is_resident[i])
+            snprintf(streamed + strlen(streamed), sizeof streamed - strlen(streamed), " %s",
+                     names[i]);
+    if (!plan_is_streamed(plan))
+        snprintf(
+            plan->text, sizeof plan->text, "resident %s %s, evaluates on the device, workspace %s",
+            size_of(plan->key_bytes).text, tables, size_of(workspace_bytes(&plan->workspace)).text);
+    else
+        snprintf(plan->text, sizeof plan->text,
+                 "streamed%s in %u and %u chunks for up to %u partitions a pass (link %.0f ms a "
+                 "partition), resident %s without tables, evaluates on the device, workspace %s",
+                 streamed, plan->witness_chunks, plan->quotient_chunks, plan->pass_count,
+                 link_ms(prepared, plan), size_of(plan->key_bytes).text,
+                 size_of(workspace_bytes(&plan->workspace)).text);
 }
 
-static void explain_refusal(const struct prepared *prepared, const struct plan_room *room,
-                            const struct plan_shapes *witness, const struct plan_shapes *quotient,
-                            struct plan *plan)
+/* Of the smallest that could be: everything streamed in the smallest chunks. */
+static void explain_refusal(const struct plan_input *input, struct plan *plan)
 {
-    plan->witness = witness->shape[0];
-    plan->quotient = quotient->shape[0];
-    for (unsigned i = 0; i < SUMS_COUNT; i++)
-        plan->is_resident[i] = true;
-    lay_out(prepared, plan);
-    const struct workspace most = workspace_max(room->workspace, &plan->workspace);
-    const uint64_t held = room->workspace_memory ? workspace_bytes(room->workspace) : 0;
+    static _Thread_local struct plan_shapes witness, quotient;
+    list_chunks(plan->curve, plan->variable_count, &witness);
+    list_chunks(plan->curve, (uint32_t)1 << plan->domain_log2, &quotient);
+    if (witness.count == 0 || quotient.count == 0) {
+        snprintf(plan->text, sizeof plan->text, "%u wires are more than this backend can sum",
+                 plan->variable_count);
+        return;
+    }
+    const struct plan_choice choice = {&witness.sized[witness.count - 1],
+                                       &quotient.sized[quotient.count - 1], 0, 1};
+    lay_out(input->prepared, &choice, plan);
+    const struct workspace most = workspace_max(input->workspace, &plan->workspace);
+    uint64_t free_bytes = arena_free_bytes(input->arena);
+    for (unsigned i = 0; i < input->arena->count; i++)
+        if (input->arena->memory + input->arena->ranges[i].off == input->workspace_memory)
+            free_bytes += input->arena->ranges[i].bytes;
     snprintf(plan->text, sizeof plan->text,
-             "the key needs %s of device memory and %s to work in; %s are free of %s: raise [GPU] "
-             "VramLimit=, evict other keys or use a larger card",
+             "the key needs at least %s of device memory and %s to work in; %s are free of %s: "
+             "raise [GPU] VramLimit=, evict other keys or use a larger card",
              size_of(plan->key_bytes).text, size_of(workspace_bytes(&most)).text,
-             size_of(arena_free_bytes(room->arena) + held).text, size_of(room->arena->bytes).text);
+             size_of(free_bytes).text, size_of(input->arena->bytes).text);
 }
 
 int plan_make(const struct prepared *prepared, const struct arena *arena,
               const struct workspace *workspace, void *workspace_memory, struct plan *ret)
 {
-    static _Thread_local struct plan_shapes witness, quotient;
-    const struct plan_room room = {arena, workspace, workspace_memory};
+    const struct plan_input input = {prepared, arena, workspace, workspace_memory};
     const struct prepared_shape *shape = &prepared->shape;
     *ret = (struct plan){
         .curve = prepared->curve->id,
@@ -305,22 +461,19 @@ int plan_make(const struct prepared *prepared, const struct arena *arena,
                  prepared->curve->two_adicity - 1);
         return -EINVAL;
     }
-    list_shapes(ret->curve, shape->variable_count, &witness);
-    list_shapes(ret->curve, (uint32_t)1 << shape->domain_log2, &quotient);
-    if (witness.count == 0 || quotient.count == 0) {
-        snprintf(ret->text, sizeof ret->text, "%u wires are more than this backend can sum",
-                 shape->variable_count);
-        return -EINVAL;
-    }
-    if (choose_resident(prepared, &room, &witness, &quotient, ret)) {
-        explain(ret);
+    if (choose_resident(&input, ret) || (0 && choose_streamed(&input, ret))) {
+        explain(prepared, ret);
         return 0;
     }
-    explain_refusal(prepared, &room, &witness, &quotient, ret);
+    explain_refusal(&input, ret);
     return -ENOMEM;
 }
 
 int plan_chunk_shape(const struct msm_shape *whole, uint32_t count, struct msm_shape *ret_shape)
 {
+    if (count == whole->count) {
+        *ret_shape = *whole;
+        return 0;
+    }
     return msm_shape_init(ret_shape, whole->curve, count, 1, whole->window_bits);
 }

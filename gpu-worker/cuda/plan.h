@@ -22,6 +22,8 @@ enum {
     PLAN_MATRIX_COUNT,
     /* Partitions that share a pass over a streamed key. */
     PLAN_PASS_MAX = 4,
+    /* Chunks of a streamed key's scalars; each leaves its own sums, which the host adds. */
+    PLAN_CHUNKS_MAX = 64,
     PLAN_TEXT_BYTES = BACKEND_TEXT_BYTES,
 };
 
@@ -35,12 +37,13 @@ struct workspace {
     unsigned scalars_count;
     uint64_t plan_bytes[2], scratch_bytes[2]; /* by stream */
     uint64_t chunk_bytes;                     /* each of two; 0: nothing is streamed */
+    uint64_t sums_bytes;                      /* of a partition: of every chunk */
 };
 
 /* Offsets in the workspace's range. */
 struct workspace_layout {
     uint64_t witness_off, a_off, b_off, scalars_off, plan_off[2], scratch_off[2], chunk_off[2];
-    uint64_t evaluate_off, bytes;
+    uint64_t evaluate_off, sums_off, bytes;
 };
 
 struct plan {
@@ -49,8 +52,10 @@ struct plan {
     unsigned domain_log2;
     /* By enum sums_point. The arrays of the witness have tables only when all are resident. */
     bool is_resident[SUMS_COUNT];
-    struct msm_shape witness, quotient; /* of all scalars, or of one chunk */
-    unsigned pass_count;                /* partitions computed at once; 1 when all is resident */
+    struct msm_shape witness, quotient; /* of all scalars, or of one chunk (the last is shorter) */
+    unsigned witness_chunks, quotient_chunks; /* 1: whole */
+    unsigned pass_count;            /* partitions computed at once; 1 when all is resident */
+    uint64_t chunk_off[SUMS_COUNT]; /* of what is streamed, in a chunk's buffer */
 
     /* The key's range; device arrays as they are in the prepared key, L padded with infinities in
      * front so that base i belongs to wire i. */
