@@ -148,7 +148,8 @@ TEST(ready_waits_for_the_slabs_of_the_start)
     struct message ready;
     rig_start(&rig, WORKER_GPU, CUZK_GPU, "auto", extra);
     rig_slab(&rig, 0, 4096);
-    ASSERT(!rig_take(&rig, &ready, 500));
+    ASSERT(!rig_take(&rig, &ready, 2500));
+    ASSERT(strstr(rig_log(&rig), "registered 1 of 2 slabs")); /* what takes long says so */
     rig_slab(&rig, 1, 4096);
     ASSERT(rig_take(&rig, &ready, 10000));
     ASSERT_INT(ready.operation, OPERATION_READY);
