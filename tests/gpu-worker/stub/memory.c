@@ -9,7 +9,7 @@
 enum {
     PAGE_BYTES = 4096,
     /* Fresh device memory holds anything; so much of it is spoilt here. */
-    SPOILT_BYTES_MAX = 64 << 20,
+    SPOILT_BYTES_MAX = 4 << 20,
 };
 
 enum region_kind {
@@ -196,7 +196,7 @@ int driver_free_host(void *memory)
     return stub_leave(DRIVER_OK);
 }
 
-/* 801: cudaErrorNotSupported. */
+/* Read-only mappings are refused, as CUDA does, where they cannot be registered as such. */
 int driver_host_register(const void *memory, uint64_t bytes, bool is_read_only)
 {
     struct stub_call call;
@@ -209,7 +209,7 @@ int driver_host_register(const void *memory, uint64_t bytes, bool is_read_only)
     if (find_around(memory, bytes, &touches) || touches)
         return stub_leave(DRIVER_ERROR_ALREADY_REGISTERED);
     if (is_read_only && !stub.devices[stub.ordinal].can_register_read_only)
-        return stub_leave(801);
+        return stub_leave(DRIVER_ERROR_INVALID_VALUE);
     add(is_read_only ? REGION_REGISTERED_READ_ONLY : REGION_REGISTERED, memory, bytes);
     if (stub_registered_count() > stub.registered_max)
         stub.registered_max = stub_registered_count();
@@ -237,8 +237,8 @@ struct copy {
     void *to;
     const void *from;
     uint64_t bytes;
-    int fill; /* byte, or -1: a copy */
-    void *staging;
+    int fill;          /* byte, or -1: a copy */
+    uint8_t staging[]; /* of pageable memory */
 };
 
 static int run_copy(void *arguments)
@@ -248,7 +248,6 @@ static int run_copy(void *arguments)
         memset(copy->to, copy->fill, copy->bytes);
     else
         memmove(copy->to, copy->from, copy->bytes);
-    free(copy->staging);
     return DRIVER_OK;
 }
 
@@ -267,21 +266,24 @@ static int look_at_host(const void *memory, uint64_t bytes, bool is_written, boo
 }
 
 /* Mutex held. */
-static int enqueue_copy(const struct stub_call *call, struct copy copy, void *stream)
+static int enqueue_copy(const struct stub_call *call, const struct copy *copy, bool is_pageable,
+                        void *stream)
 {
-    struct copy *arguments = malloc(sizeof *arguments);
+    struct copy *arguments = malloc(sizeof *arguments + (is_pageable ? copy->bytes : 0));
+    if (!arguments)
+        stub_misuse("no memory");
+    *arguments = *copy;
+    if (is_pageable)
+        arguments->from = memcpy(arguments->staging, copy->from, copy->bytes);
     struct stub_operation operation = {
         .call = *call,
         .run = run_copy,
         .arguments = arguments,
-        .ranges = {{copy.to, copy.bytes}, {copy.from, copy.fill < 0 ? copy.bytes : 0}},
+        .ranges = {{copy->to, copy->bytes}, {arguments->from, copy->fill < 0 ? copy->bytes : 0}},
         .range_count = 2,
     };
-    if (!arguments)
-        stub_misuse("no memory");
-    if (call->function == STUB_copy_to_host && copy.bytes)
-        operation.result = copy.to;
-    *arguments = copy;
+    if (call->function == STUB_copy_to_host && copy->bytes)
+        operation.result = copy->to;
     stub_enqueue(stream, &operation);
     return DRIVER_OK;
 }
@@ -289,7 +291,7 @@ static int enqueue_copy(const struct stub_call *call, struct copy copy, void *st
 int driver_copy_to_device(void *device, const void *host, uint64_t bytes, void *stream)
 {
     struct stub_call call;
-    struct copy copy = {.to = device, .from = host, .bytes = bytes, .fill = -1};
+    const struct copy copy = {.to = device, .from = host, .bytes = bytes, .fill = -1};
     bool is_pageable = false;
     int error = stub_enter(STUB_copy_to_device, &call);
     if (error == DRIVER_OK && !stub_is_device(device, bytes))
@@ -298,13 +300,7 @@ int driver_copy_to_device(void *device, const void *host, uint64_t bytes, void *
         error = look_at_host(host, bytes, false, &is_pageable);
     if (error != DRIVER_OK)
         return stub_leave(error);
-    if (is_pageable) {
-        copy.from = copy.staging = malloc(bytes + 1);
-        if (!copy.staging)
-            stub_misuse("no memory");
-        memcpy(copy.staging, host, bytes);
-    }
-    return stub_leave(enqueue_copy(&call, copy, stream));
+    return stub_leave(enqueue_copy(&call, &copy, is_pageable, stream));
 }
 
 int driver_copy_to_host(void *host, const void *device, uint64_t bytes, void *stream)
@@ -319,7 +315,7 @@ int driver_copy_to_host(void *host, const void *device, uint64_t bytes, void *st
         error = look_at_host(host, bytes, true, &is_pageable);
     if (error == DRIVER_OK && is_pageable)
         stub_misuse("a copy to pageable memory would wait for the device");
-    return stub_leave(error == DRIVER_OK ? enqueue_copy(&call, copy, stream) : error);
+    return stub_leave(error == DRIVER_OK ? enqueue_copy(&call, &copy, false, stream) : error);
 }
 
 int driver_copy_on_device(void *to, const void *from, uint64_t bytes, void *stream)
@@ -329,7 +325,7 @@ int driver_copy_on_device(void *to, const void *from, uint64_t bytes, void *stre
     int error = stub_enter(STUB_copy_on_device, &call);
     if (error == DRIVER_OK && (!stub_is_device(to, bytes) || !stub_is_device(from, bytes)))
         error = DRIVER_ERROR_INVALID_VALUE;
-    return stub_leave(error == DRIVER_OK ? enqueue_copy(&call, copy, stream) : error);
+    return stub_leave(error == DRIVER_OK ? enqueue_copy(&call, &copy, false, stream) : error);
 }
 
 int driver_fill(void *device, int byte, uint64_t bytes, void *stream)
@@ -339,5 +335,5 @@ int driver_fill(void *device, int byte, uint64_t bytes, void *stream)
     int error = stub_enter(STUB_fill, &call);
     if (error == DRIVER_OK && !stub_is_device(device, bytes))
         error = DRIVER_ERROR_INVALID_VALUE;
-    return stub_leave(error == DRIVER_OK ? enqueue_copy(&call, copy, stream) : error);
+    return stub_leave(error == DRIVER_OK ? enqueue_copy(&call, &copy, false, stream) : error);
 }

@@ -44,7 +44,8 @@ static struct {
     struct stub_event *events;
     uint64_t last_number;
     pthread_t executor;
-    bool has_executor, is_running, is_resetting, is_released;
+    bool has_executor, is_resetting;
+    uint64_t releases; /* of what hangs */
     struct item *running;
     pthread_cond_t wake, done; /* the executor; those who wait for it */
 } queue = {.wake = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
@@ -88,20 +89,22 @@ static struct stub_stream *pick(void)
 /* Mutex held; not while the operation runs. */
 static void run_operation(const struct stub_operation *operation)
 {
-    const struct stub_fault *hang = stub_find_fault(STUB_HANG, &operation->call);
+    const bool hangs = stub_find_fault(STUB_HANG, &operation->call);
+    const bool is_wrong = stub_find_fault(STUB_WRONG, &operation->call);
     const struct stub_fault *slow = stub_find_fault(STUB_SLOW, &operation->call);
+    const long slow_ms = slow ? slow->value : 0;
     const struct stub_fault *die = stub_find_fault(STUB_DIE, &operation->call);
-    const struct stub_fault *wrong = stub_find_fault(STUB_WRONG, &operation->call);
-    while (hang && !queue.is_released && !queue.is_resetting)
+    const int death = die ? (int)die->value : DRIVER_OK;
+    const uint64_t releases = queue.releases;
+    while (hangs && queue.releases == releases && !queue.is_resetting)
         pthread_cond_wait(&queue.wake, &stub.mutex);
     if (queue.is_resetting)
         return;
-    const long slow_ms = slow ? slow->value : 0;
     pthread_mutex_unlock(&stub.mutex);
     if (slow_ms)
         usleep((useconds_t)slow_ms * 1000);
-    const int error = die ? (int)die->value : operation->run(operation->arguments);
-    if (error == DRIVER_OK && wrong && operation->result)
+    const int error = death ? death : operation->run(operation->arguments);
+    if (error == DRIVER_OK && is_wrong && operation->result)
         *(uint8_t *)operation->result ^= 1;
     pthread_mutex_lock(&stub.mutex);
     if (error != DRIVER_OK && !stub.sticky)
@@ -200,12 +203,10 @@ void stub_wake(void)
     pthread_cond_broadcast(&queue.done);
 }
 
-void stub_release(void)
+void stub_queue_release(void)
 {
-    pthread_mutex_lock(&stub.mutex);
-    queue.is_released = true;
+    queue.releases++;
     stub_wake();
-    pthread_mutex_unlock(&stub.mutex);
 }
 
 static bool is_empty(void)
@@ -227,7 +228,7 @@ void stub_queue_reset(void)
     for (struct stub_event *e = queue.events; e; e = e->next)
         e->is_destroyed = true;
     free_dead();
-    queue.is_resetting = queue.is_released = false;
+    queue.is_resetting = false;
 }
 
 /* Enqueuing. */

@@ -86,7 +86,9 @@ static void add_fault(enum stub_fault_kind kind, char *value)
         return;
     }
     char *end;
-    fault->at = strtoull(at, &end, 10);
+    fault->at =
+        strtoull(at, &end, 10) +
+        (fault->function == STUB_FUNCTION_COUNT ? stub.kernel_calls : stub.calls[fault->function]);
     fault->from_then_on = *end == '+';
     end += fault->from_then_on;
     if (kind == STUB_FAIL || kind == STUB_DIE)
@@ -159,10 +161,9 @@ static void set_defaults(void)
 }
 
 /* Mutex held. */
-static void configure(const char *text)
+static void add(const char *text)
 {
     char words[4096], *rest = words, *word;
-    set_defaults();
     if (strlen(text) >= sizeof words)
         stub_misuse("CUZK_STUB is too long");
     strcpy(words, text);
@@ -175,6 +176,12 @@ static void configure(const char *text)
         *value = 0;
         set(word, value + 1);
     }
+}
+
+static void configure(const char *text)
+{
+    set_defaults();
+    add(text);
     stub.is_configured = true;
 }
 
@@ -184,6 +191,21 @@ void stub_configure(const char *text)
     stub_queue_reset();
     stub_memory_reset();
     configure(text);
+    pthread_mutex_unlock(&stub.mutex);
+}
+
+void stub_add(const char *text)
+{
+    pthread_mutex_lock(&stub.mutex);
+    add(text);
+    pthread_mutex_unlock(&stub.mutex);
+}
+
+void stub_heal(void)
+{
+    pthread_mutex_lock(&stub.mutex);
+    stub.fault_count = 0;
+    stub_queue_release();
     pthread_mutex_unlock(&stub.mutex);
 }
 

@@ -22,7 +22,7 @@
  * "msm_sum"), or "kernel" for all of the kernels; K counts its calls from 1, "K+" means from then
  * on: fail=F:K:CODE    the call returns CODE (a kernel's: -EIO); a sticky code kills the context
  *   die=F:K:CODE     the call succeeds and its work kills the context when executed
- *   hang=F:K         its work never ends (until stub_release)
+ *   hang=F:K         its work never ends (until stub_heal)
  *   wrong=F:K        its result has a wrong bit: msm_sum, copy_to_host
  *   lose=K           a callback is never called
  *   slow=F:MS        each one's work takes that much longer */
@@ -33,11 +33,13 @@
 /* Forgets the device with all memory, streams and counts, and makes a new one. Nobody may hold
  * anything of the old one. Ends the program on words it does not know. */
 void stub_configure(const char *text);
+/* More words, faults in the first place; their K counts from now on. */
+void stub_add(const char *text);
+/* Forgets all faults, and lets what hangs go on. */
+void stub_heal(void);
 /* Calls of this function since then, failed ones included; NULL: of all together. */
 uint64_t stub_calls(const char *function);
 /* Ranges registered now. */
 unsigned stub_registered(void);
 /* Device bytes allocated now. */
 uint64_t stub_allocated(void);
-/* Lets what hangs go on. */
-void stub_release(void);

@@ -141,6 +141,8 @@ void stub_enqueue(void *stream, const struct stub_operation *operation);
 /* Whether an operation not yet executed touches this memory. */
 bool stub_is_in_use(const void *begin, uint64_t bytes);
 void stub_wake(void);
+/* Lets what hangs go on. */
+void stub_queue_release(void);
 /* Drops everything; waits until the executor is idle. Unlocks the mutex meanwhile. */
 void stub_queue_reset(void);
 
