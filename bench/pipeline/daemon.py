@@ -56,15 +56,19 @@ def hugepages_free():
 
 
 def reserve_hugepages(size):
-    """Tries to have that many bytes of free 2 MiB pages; returns whether there are."""
-    wanted = -(-size // HUGEPAGE)
-    missing = wanted - hugepages_free()
-    if missing > 0:
+    """Tries to have that many bytes of free 2 MiB pages; returns whether there are. A machine whose
+    memory grows with its use gives them a few at a time."""
+    path, wanted = Path("/proc/sys/vm/nr_hugepages"), -(-size // HUGEPAGE)
+    for _ in range(20):
+        free = hugepages_free()
+        if free >= wanted:
+            return True
         try:
-            path = Path("/proc/sys/vm/nr_hugepages")
-            path.write_text(str(int(path.read_text()) + missing))
+            path.write_text(str(int(path.read_text()) + wanted - free))
         except OSError:
-            pass
+            return False
+        if hugepages_free() == free:
+            time.sleep(0.2)
     return hugepages_free() >= wanted
 
 

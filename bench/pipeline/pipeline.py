@@ -24,6 +24,7 @@ from pathlib import Path
 
 import activity
 import picture
+import proofs
 import report
 from daemon import (Daemon, Follower, HUGEPAGE, Load, Stopped, find_program, monotonic_ns,
                     reserve_hugepages, run)
@@ -75,6 +76,13 @@ def options():
     parser.add_argument("--trim", action="store_true", help="adds the part trim")
     parser.add_argument("--heap", type=int, default=0, metavar="MIB", help="of the fragmented heap "
                         "of baseline and trim; default 20480 where a quarter of the memory allows")
+    parser.add_argument("--proofs", type=lambda text: [int(n) for n in text.split(",")],
+                        metavar="LOG2,...", help="no daemon: one proof by phase at these sizes, on "
+                        "both curves and for both kinds of circuit")
+    parser.add_argument("--cpu-max", type=int, default=0, metavar="LOG2",
+                        help="with --proofs: the CPU backend beside it up to this size")
+    parser.add_argument("--at-most", type=float, default=3600, metavar="SECONDS",
+                        help="with --proofs: begin no further size after this time")
     parser.add_argument("--kernels-from", choices=("auto", "cupti", "events"), default="auto")
     parser.add_argument("--picture", type=Path, help="a waterfall of 16 partitions, SVG")
     parser.add_argument("--json", action="store_true", help="figures as JSON on standard output")
@@ -333,11 +341,30 @@ class Bench:
         self.report["trim"] = self.under_load("trim", trims=True)[0]
 
     def run(self):
+        """Every part that is wanted; one that cannot go on does not keep the others from running.
+        Returns whether all went well."""
+        errors = {}
         for part in PARTS:
-            if part in self.args.parts and part != "restart":
-                say(f"-- {part}")
+            if part not in self.args.parts or part == "restart":
+                continue
+            begin = time.monotonic()
+            try:
                 getattr(self, part)()
+            except (Stopped, ValueError) as why:
+                errors[part] = str(why)
+                say(f"pipeline: {part}: {why}")
+            say(f"-- {part}: {time.monotonic() - begin:.1f} s")
         self.report["ratios"] = report.ratios(self.report)
+        if errors:
+            self.report["errors"] = errors
+        return not errors
+
+
+def proofs_main(args, folder):
+    found, is_good = proofs.table(args, folder, Inputs)
+    if args.json_file:
+        args.json_file.write_text(json.dumps(found, indent=1) + "\n")
+    return 0 if is_good else 1
 
 
 def main():
@@ -346,9 +373,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     bench = None
     try:
+        if args.proofs:
+            return proofs_main(args, folder.resolve())
         bench = Bench(args, folder.resolve())
-        bench.run()
-        return 0
+        return 0 if bench.run() else 1
     except Stopped as why:
         say(f"pipeline: {why}")
         return 1

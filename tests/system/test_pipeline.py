@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "bench" / "pipeline"))
 import activity  # noqa: E402
 import intervals  # noqa: E402
 
-STUB = BUILD / "tests" / "gpu-worker" / "libcuzk-stub.so"
+STUB = BUILD / "tests" / "gpu-worker" / "stub" / "libcuzk-stub.so"
 
 
 def union_joins():
