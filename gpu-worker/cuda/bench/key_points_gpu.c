@@ -67,14 +67,15 @@ static void open_lane(const struct maker *maker, struct lane *lane)
     lane->points = device_alloc(bytes);
 }
 
+/* Errors here and in gpu_destroy only repeat one that was reported. */
 static void close_lane(struct lane *lane)
 {
-    DEVICE_CHECK(cudaStreamDestroy(lane->stream));
-    DEVICE_CHECK(cudaFreeHost(lane->host_scalars));
-    DEVICE_CHECK(cudaFreeHost(lane->host_points));
-    device_free(lane->scalars);
-    device_free(lane->scratch);
-    device_free(lane->points);
+    cudaStreamDestroy(lane->stream);
+    cudaFreeHost(lane->host_scalars);
+    cudaFreeHost(lane->host_points);
+    cudaFree(lane->scalars);
+    cudaFree(lane->scratch);
+    cudaFree(lane->points);
 }
 
 /* The scalars whose multiples are a table: digit 2^(width w), digit = 1, 2, ..., for each window.
@@ -152,18 +153,42 @@ static void gpu_destroy(void *context)
     for (int i = 0; i < LANE_COUNT; i++)
         close_lane(&maker->lanes[i]);
     for (int i = 0; i < 2; i++)
-        if (maker->tables[i])
-            device_free(maker->tables[i]);
+        cudaFree(maker->tables[i]);
     free(maker);
+}
+
+/* A device that works and has the room: what could go wrong afterwards is the machine's fault. */
+static int check_device(const struct curve *curve, struct reason *reason)
+{
+    /* The lanes, and tables of 2^20 points in both groups. */
+    const size_t need = LANE_COUNT * PIECE_POINTS * (sizeof(struct scalar) + 3 * curve->g2_bytes) +
+                        PIECE_POINTS * (curve->g1_bytes + curve->g2_bytes) + (64 << 20);
+    size_t unused, total;
+    cudaError_t error = cudaMemGetInfo(&unused, &total);
+
+    if (error != cudaSuccess)
+        return reason_set(reason, -ENODEV,
+                          "no GPU can be used (%s): see nvidia-smi, or leave --gpu out",
+                          cudaGetErrorString(error));
+    if (unused < need)
+        return reason_set(reason, -ENOMEM,
+                          "the GPU has %zu MiB free and %zu MiB are needed: end what else uses "
+                          "it, or leave --gpu out",
+                          unused >> 20, need >> 20);
+    return 0;
 }
 
 static int gpu_create(const struct curve *curve, size_t g1_count, size_t g2_count,
                       struct pool *pool, void **ret, struct reason *reason)
 {
-    struct maker *maker = calloc(1, sizeof *maker);
+    struct maker *maker;
+    int error = check_device(curve, reason);
 
     (void)g1_count;
     (void)g2_count;
+    if (error)
+        return error;
+    maker = calloc(1, sizeof *maker);
     if (!maker)
         return reason_set(reason, -ENOMEM, "no memory for the tables of the generators");
     maker->curve = curve;
@@ -199,50 +224,61 @@ static void copy(struct pool *pool, void *to, const void *from, size_t bytes)
     pool_run_range(pool, bytes, COPY_GRAIN, copy_range, &copying);
 }
 
-static void begin_piece(struct maker *maker, struct lane *lane, bool is_g2,
-                        const struct scalar *scalars)
+static cudaError_t begin_piece(struct maker *maker, struct lane *lane, bool is_g2,
+                               const struct scalar *scalars)
 {
     const size_t bytes = lane->count * sizeof scalars[0];
+    cudaError_t error;
 
     copy(maker->pool, lane->host_scalars, scalars, bytes);
-    DEVICE_CHECK(cudaMemcpyAsync(lane->scalars, lane->host_scalars, bytes, cudaMemcpyHostToDevice,
-                                 lane->stream));
-    if (launch(maker, is_g2, maker->tables[is_g2], WIDTH, lane) != 0)
-        DEVICE_CHECK(cudaErrorLaunchFailure);
-    DEVICE_CHECK(cudaMemcpyAsync(lane->host_points, lane->points,
-                                 lane->count * point_bytes(maker, is_g2), cudaMemcpyDeviceToHost,
-                                 lane->stream));
+    error = cudaMemcpyAsync(lane->scalars, lane->host_scalars, bytes, cudaMemcpyHostToDevice,
+                            lane->stream);
+    if (error == cudaSuccess && launch(maker, is_g2, maker->tables[is_g2], WIDTH, lane) != 0)
+        error = cudaErrorLaunchFailure;
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(lane->host_points, lane->points,
+                                lane->count * point_bytes(maker, is_g2), cudaMemcpyDeviceToHost,
+                                lane->stream);
+    return error;
 }
 
-static void end_piece(struct maker *maker, struct lane *lane, bool is_g2)
+static cudaError_t end_piece(struct maker *maker, struct lane *lane, bool is_g2)
 {
-    DEVICE_CHECK(cudaStreamSynchronize(lane->stream));
-    copy(maker->pool, lane->destination, lane->host_points,
-         lane->count * point_bytes(maker, is_g2));
+    cudaError_t error = cudaStreamSynchronize(lane->stream);
+
+    if (error == cudaSuccess)
+        copy(maker->pool, lane->destination, lane->host_points,
+             lane->count * point_bytes(maker, is_g2));
     lane->count = 0;
+    return error;
 }
 
 static int gpu_multiply(void *context, bool is_g2, const struct scalar *scalars, size_t count,
                         void *ret_points, struct reason *reason)
 {
     struct maker *maker = context;
+    cudaError_t error = cudaSuccess;
     unsigned turn = 0;
 
-    (void)reason;
-    for (size_t done = 0; done < count; turn++) {
+    for (size_t done = 0; done < count && error == cudaSuccess; turn++) {
         struct lane *lane = &maker->lanes[turn % LANE_COUNT];
 
         if (lane->count > 0)
-            end_piece(maker, lane, is_g2);
+            error = end_piece(maker, lane, is_g2);
         lane->count = count - done < PIECE_POINTS ? count - done : PIECE_POINTS;
         lane->destination = (uint8_t *)ret_points + done * point_bytes(maker, is_g2);
-        begin_piece(maker, lane, is_g2, scalars + done);
+        if (error == cudaSuccess)
+            error = begin_piece(maker, lane, is_g2, scalars + done);
         done += lane->count;
     }
-    for (unsigned i = 0; i < LANE_COUNT; i++, turn++)
+    for (unsigned i = 0; i < LANE_COUNT && error == cudaSuccess; i++, turn++)
         if (maker->lanes[turn % LANE_COUNT].count > 0)
-            end_piece(maker, &maker->lanes[turn % LANE_COUNT], is_g2);
-    return 0;
+            error = end_piece(maker, &maker->lanes[turn % LANE_COUNT], is_g2);
+    return error == cudaSuccess ? 0
+                                : reason_set(reason, -EIO,
+                                             "the GPU failed (%s): see dmesg for the driver's "
+                                             "word, and try again",
+                                             cudaGetErrorString(error));
 }
 
 const struct key_points_maker key_points_gpu = {"GPU", gpu_create, gpu_destroy, gpu_multiply};

@@ -1,4 +1,4 @@
-/* Who multiplies on the GPU (bench/key_points.h). A CUDA error ends the program with a message. */
+/* Who multiplies on the GPU (bench/key_points.h). */
 #pragma once
 
 #include "bench/key_points.h"
