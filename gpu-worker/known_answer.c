@@ -184,6 +184,7 @@ static int known_wait(const struct backend_ops *ops, struct backend *backend,
     }
 }
 
+/* -EBADMSG: it is wrong. */
 static int known_compare(const struct curve *curve, const struct backend_event *proved,
                          char *ret_text)
 {
@@ -194,13 +195,13 @@ static int known_compare(const struct curve *curve, const struct backend_event *
     const uint8_t *sums = proved->sums;
     if (proved->sums_bytes != sums_bytes(curve)) {
         snprintf(ret_text, BACKEND_TEXT_BYTES, "an answer of %zu bytes", proved->sums_bytes);
-        return -EIO;
+        return -EBADMSG;
     }
     for (enum sums_point i = SUMS_A; i < SUMS_COUNT; i++) {
         const size_t off = sums_off(curve, i);
         if (memcmp(sums + off, expected + off, sums_point_bytes(curve, i)) != 0) {
             snprintf(ret_text, BACKEND_TEXT_BYTES, "the sum %s is wrong", names[i]);
-            return -EIO;
+            return -EBADMSG;
         }
     }
     return 0;
@@ -280,11 +281,14 @@ static int known_curve(const struct backend_ops *ops, struct backend *backend,
         error = known_prove(ops, backend, &circuit->prepared, slab, text);
         munmap(slab, slab_bytes);
     }
-    if (error < 0)
+    if (error == -EBADMSG)
         snprintf(ret_text, BACKEND_TEXT_BYTES,
                  "the known-answer proof on %s failed: %.100s; this %s computes wrongly or the "
                  "program is damaged: do not prove on it",
                  curve->name, text, strcmp(ops->name, "cpu") == 0 ? "machine" : "device");
+    else if (error < 0)
+        snprintf(ret_text, BACKEND_TEXT_BYTES,
+                 "the known-answer proof on %s could not be made: %.200s", curve->name, text);
     free(circuit);
     return error;
 }

@@ -141,6 +141,46 @@ def key_that_ends_the_worker(circuit):
         expect("ended the GPU worker" in again.err, lambda: f"{again}")
 
 
+def sticky_error_is_retried(circuit):
+    """The device dies under the sixth sum after the 20 of the known answer (two curves, two ways,
+    five sums): under the second job, which the next process then proves."""
+    with Device(f"die=msm_sum:{20 + 6}:700") as daemon:
+        daemon.add(circuit)
+        for i in range(2):
+            proof, public = daemon.prove(circuit.label, [circuit.witnesses[0]], tag=f"out{i}")
+            expect_equal(verify(circuit.vkey, proof, public).code, 0, "verify")
+        worker = [w for w in daemon.workers() if w["name"] == "gpu-0"][0]
+        expect_equal(worker["restarts"], 1, "restarts")
+        for word in ("sticky device error", "700"):
+            expect(word in worker["last_error"], f"{worker}")
+        expect("attempts=1" in daemon.log(), "the death while alone counts")
+
+
+def sticky_error_each_time_fails_the_job(circuit):
+    with Device(f"die=msm_sum:{20 + 1}:700", {"Supervisor": {"AttemptsMax": 3}}) as daemon:
+        daemon.add(circuit)
+        failed = daemon.ctl("prove", "--circuit", circuit.label, "--witness", circuit.witnesses[0],
+                            "--proof", daemon.folder / "p", "--public", daemon.folder / "q")
+        expect_equal(failed.code, 1, "exit code")
+        expect("it killed its worker 3 times (sticky device error" in failed.err,
+               lambda: f"{failed}")
+
+
+def wrong_device_is_refused():
+    for stub, words in (("wrong=msm_sum:3", "computes wrongly"),
+                        ("fail=host_register:1:2", "could not be made")):
+        daemon = Device(stub, start=False)
+        try:
+            daemon.start()
+            raise Failure("it starts")
+        except Failure as failure:
+            expect("ended at start with 1" in str(failure), f"{failure}")
+            expect("the known-answer proof on bn254" in daemon.log(), "what failed")
+            expect(words in daemon.log(), f"why: {daemon.log()[-1000:]}")
+        finally:
+            daemon.discard()
+
+
 def real_card(circuit):
     with Daemon({"GPU": {"Backend": "cuda"}}) as daemon:
         daemon.add(circuit)
@@ -159,7 +199,10 @@ def main():
              ("unpinned_memory_is_shown_where_it_is_allowed", goes_on_unpinned, mul),
              ("two_cards_prove_and_an_unknown_one_is_refused", two_cards, mul),
              ("refused_key_fails_its_jobs_only", key_that_is_refused, mul),
-             ("key_that_ends_the_worker_is_given_up", key_that_ends_the_worker, mul))
+             ("key_that_ends_the_worker_is_given_up", key_that_ends_the_worker, mul),
+             ("sticky_error_is_retried_in_a_new_process", sticky_error_is_retried, mul),
+             ("sticky_error_each_time_fails_the_job", sticky_error_each_time_fails_the_job, mul),
+             ("device_that_computes_wrongly_is_refused", wrong_device_is_refused))
     for name, *what in cases:
         if STUB.exists():
             suite.case(name, *what)
