@@ -5,6 +5,7 @@ the CUDA backend, and where the machine has one, a real card."""
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 from harness import (BUILD, Circuit, Daemon, Failure, Suite, expect, expect_equal, verify,
                      wait_until)
@@ -95,6 +96,11 @@ def two_cards(circuit):
         status = daemon.status()
         expect_equal([g["uuid"] for g in status["gpu"]], uuids, "cards in the order given")
         expect_equal([g["keys"] for g in status["gpu"]], [1, 1], "both hold the key")
+        for worker, uuid in zip((w for w in daemon.workers() if w["kind"] == "gpu"), uuids):
+            command = Path(f"/proc/{worker['pid']}/cmdline").read_bytes().decode().split("\0")
+            for option, value in (("--device", uuid), ("--vram-limit", str(256 << 20)),
+                                  ("--require-pinned", "yes"), ("--slabs", str(SLABS))):
+                expect_equal(command[command.index(option) + 1], value, option)
         plan = status["circuits"][0]["plan"]
         expect("gpu-0: " in plan and "gpu-1: " in plan, f"plan: {plan}")
     daemon = Device("devices=2", {"GPU": {"Devices": "GPU-nonesuch"}}, start=False)
