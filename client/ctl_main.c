@@ -42,7 +42,8 @@ static const struct ctl_option jobs_options[] = {
 };
 
 static const struct ctl_option circuit_add_options[] = {
-    {"zkey", "FILE", true, false, "the proving key (snarkjs .zkey, Groth16), or one that is prepared"},
+    {"zkey", "FILE", true, false,
+     "the proving key (snarkjs .zkey, Groth16), or one that is prepared"},
     {"r1cs", "FILE", false, false,
      "the circuit: witnesses are then checked before they are proved"},
     {0},

@@ -1,4 +1,5 @@
-/* gpu-worker/plugin.h and backend_find: which plug-ins are taken, and what is said of the others. */
+/* gpu-worker/plugin.h and backend_find: which plug-ins are taken, and what is said of the others.
+ */
 #include <errno.h>
 #include <string.h>
 
