@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CASES = re.compile(r"^cases: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
 NAMED = re.compile(r"^(FAILED .*|skipped .*)$", re.MULTILINE)
 SYSTEM_TESTS = ("prove", "bad_input", "client", "cli", "loop", "hostile", "host", "kill",
-                "many", "device", "pipeline")
+                "many", "device", "gpu_faults", "pipeline")
 FUZZ_SECONDS = int(os.environ.get("CUZK_FUZZ_SECONDS", "5"))
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",
               "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
