@@ -21,7 +21,7 @@
 #include "bench/cupti/record.h"
 
 enum {
-    BUFFER_BYTES = 4 << 20,
+    BUFFER_BYTES = 1 << 20,
     BUFFER_ALIGN = 8,
     FLUSH_INTERVAL_MS = 200,
     NAMES_MAX = 1024,

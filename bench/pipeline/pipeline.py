@@ -13,6 +13,7 @@ backend records around each phase; the report says which.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -240,8 +241,8 @@ class Bench:
                           "Evaluate": args.evaluate, "MallocTrim": "always" if trims else "idle"},
             "GPU": gpu, "Finalizer": {"Workers": args.finalizers}}
 
-    def environment(self, tag, trims):
-        found = self.recorder.environment(tag)
+    def environment(self, trims):
+        found = {}
         if self.args.plugin:
             found["CUZK_TEST_PLUGIN"] = str(Path(self.args.plugin).resolve())
         if trims:
@@ -251,32 +252,40 @@ class Bench:
 
     def under_load(self, tag, trims=False):
         """A daemon, its window of steady state, and the figures of that window."""
+        with self.watched(tag, self.recorder.environment(tag), trims) as daemon:
+            begin, end, facts = self.window(daemon, trims)
+            # What CUPTI holds back is written while work goes on.
+            self.load.run(1.0 if self.recorder.is_on else 0.0)
+            self.load.cancel_rest()
+        events, lost = self.traced
+        found = self.recorder.read(tag) or activity.from_phases(events)
+        if found.kernels[-1][1] < end:
+            raise Stopped(f"the record of kernels ends {(end - found.kernels[-1][1]) / 1e6:.0f} ms "
+                          "before the window")
+        figures = report.daemon_figures(found, events, lost, begin, end)
+        figures.update(facts)
+        return figures, found, events, (begin, end)
+
+    @contextlib.contextmanager
+    def watched(self, tag, environment, trims=False):
+        """A daemon with the circuit, whose trace is in self.traced afterwards."""
         folder = self.folder / tag
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        daemon = Daemon(folder, self.sections(trims), self.environment(tag, trims))
-        with daemon:
+        with Daemon(folder, self.sections(trims), {**environment, **self.environment(trims)}) as daemon:
             follower = Follower(daemon, folder / "trace")
             try:
-                begin, end, facts = self.window(daemon, trims)
-                if tag == "daemon" and "restart" in self.args.parts:
-                    self.restart_at = self.kill_and_go_on(daemon)
-                self.load.cancel_rest()
+                daemon.add_circuit(CIRCUIT, self.inputs.key)
+                self.load = Load(daemon, CIRCUIT, self.inputs.witnesses, self.args.partitions,
+                                 self.args.backlog)
+                yield daemon
             finally:
                 follower.stop()
-        events, lost = activity.read_trace(folder / "trace")
-        found = self.recorder.read(tag) or activity.from_phases(events)
-        figures = report.daemon_figures(found, events, lost, begin, end)
-        figures.update(facts)
+        self.traced = activity.read_trace(folder / "trace")
         shutil.rmtree(folder / "cache")
-        return figures, found, events, (begin, end)
 
     def window(self, daemon, trims):
-        args = self.args
-        begin_add = time.monotonic()
-        daemon.add_circuit(CIRCUIT, self.inputs.key)
-        facts = {"circuit_added_s": time.monotonic() - begin_add}
-        self.load = Load(daemon, CIRCUIT, self.inputs.witnesses, args.partitions, args.backlog)
+        args, facts = self.args, {}
         self.load.run_until_done(args.warm)
         if trims:
             self.wait_for_heap(daemon)
@@ -299,21 +308,27 @@ class Bench:
                 raise Stopped(f"no fragmented heap after {timeout} s")
             self.load.run(0.2)
 
-    def kill_and_go_on(self, daemon):
-        """SIGKILL to the GPU worker under load; runs on until its successor has proved. Returns
-        (time of the kill, pid of the successor)."""
-        killed = successor = daemon.gpu_worker()["pid"]
-        at = monotonic_ns()
-        os.kill(killed, signal.SIGKILL)
-        while successor in (0, killed):
-            self.load.run(0.1)
-            successor = daemon.gpu_worker()["pid"]
-        # What was with the finalizers at the kill is few; the rest are the successor's.
-        self.load.run_until_done(self.load.done() + 2 * self.args.partitions, timeout=120)
-        return at, successor
+    def restart(self):
+        """SIGKILL to the GPU worker under load; on until its successor has proved. Without CUPTI,
+        which makes CUDA's start longer."""
+        with self.watched("restart", {}) as daemon:
+            self.load.run_until_done(self.args.warm)
+            killed = successor = daemon.gpu_worker()["pid"]
+            log_bytes = len(daemon.log())
+            at = monotonic_ns()
+            os.kill(killed, signal.SIGKILL)
+            while successor in (0, killed):
+                self.load.run(0.1)
+                successor = daemon.gpu_worker()["pid"]
+            # What was with the finalizers at the kill is few; the rest are the successor's.
+            self.load.run_until_done(self.load.done() + self.args.partitions, timeout=120)
+            self.load.cancel_rest()
+            log = daemon.log()[log_bytes:]
+        self.report["restart"] = dict(self.moments(at, successor), **report.start_parts(log))
 
-    def restart_figures(self, events):
-        at, pid = self.restart_at
+    def moments(self, at, pid):
+        """Seconds after the kill, in order."""
+        events, _ = self.traced
         mine = [e for e in events if e.pid == pid]
         computing = [e for e in mine if e.phase in activity.GPU_PHASES]
         verified = [e.end for e in events if e.phase == "verify"]
@@ -334,8 +349,6 @@ class Bench:
         self.report["daemon"] = figures
         if self.args.picture:
             self.args.picture.write_text(picture.draw(found, events, window, self.report))
-        if "restart" in self.args.parts:
-            self.report["restart"] = self.restart_figures(events)
 
     def trim(self):
         self.report["trim"] = self.under_load("trim", trims=True)[0]
@@ -345,7 +358,7 @@ class Bench:
         Returns whether all went well."""
         errors = {}
         for part in PARTS:
-            if part not in self.args.parts or part == "restart":
+            if part not in self.args.parts:
                 continue
             begin = time.monotonic()
             try:

@@ -1,5 +1,6 @@
 """From what was recorded to the figures of the report, and the figures to text."""
 
+import re
 import statistics
 
 import activity as recorded
@@ -208,8 +209,28 @@ def baseline_text(f):
 
 
 def restart_text(f):
-    return ["== a GPU worker killed under load",
-            "  seconds after the kill      " + "  ".join(f"{k} {number(v)}" for k, v in f.items())]
+    moments = {k: v for k, v in f.items() if k.startswith("first_")}
+    lines = ["== a GPU worker killed under load, its key in shared memory",
+             "  seconds after the kill      " + "  ".join(f"{k} {number(v)}"
+                                                          for k, v in moments.items())]
+    if "start_ms" in f:
+        lines.append("  its start, ms               " + phases_line(f["start_ms"]))
+    if "key_ms" in f:
+        lines.append(f"  its key, ms                 {number(f['key_ms'])}: {f['key_text']}")
+    return lines
+
+
+def start_parts(log):
+    """What a new GPU worker says in the log of its own start and of the key it loads."""
+    found = {}
+    start = re.search(r"gpu-0: GPU_TIMING start (.*)", log)
+    key = re.search(r"gpu-0: circuit \S+ \(key \d+\) is loaded in ([\d.]+) ms(?:: (.*))?", log)
+    if start:
+        pairs = (word.split("=") for word in start[1].split() if "=" in word)
+        found["start_ms"] = {name.removesuffix("_ms"): float(value) for name, value in pairs}
+    if key:
+        found.update(key_ms=float(key[1]), key_text=key[2] or "")
+    return found
 
 
 def ratios(report):

@@ -10,6 +10,7 @@
 #include "gpu-worker/cuda/cuda.h"
 #include "gpu-worker/cuda/errors.h"
 #include "runtime/check.h"
+#include "runtime/clock.h"
 
 enum {
     /* Uploads of partitions go between the pieces. */
@@ -294,6 +295,7 @@ static bool key_copy(struct backend *backend, struct key *key)
     if (!work.error && !is_pending) {
         key_fill(backend, key, &work);
         key->step = KEY_STEP_FILL;
+        key->copied_ns = clock_now_ns();
         did = true;
     }
     if (work.error)
@@ -325,9 +327,14 @@ static void key_loaded(struct backend *backend, struct key *key)
 {
     struct backend_event event = {
         .kind = BACKEND_KEY_LOADED, .id = key->id, .is_unpinned = key->is_unpinned};
-    snprintf(event.text, sizeof event.text, "%.*s%s",
-             (int)(sizeof event.text - 1 - strlen(key->unpinned_text)), key->plan.text,
-             key->unpinned_text);
+    char took[64];
+    snprintf(took, sizeof took, "; ms to register %.0f, copy %.0f, fill tables %.0f",
+             (double)(key->registered_ns - key->begin_ns) / 1e6,
+             (double)(key->copied_ns - key->registered_ns) / 1e6,
+             (double)(clock_now_ns() - key->copied_ns) / 1e6);
+    snprintf(event.text, sizeof event.text, "%.*s%s%s",
+             (int)(sizeof event.text - 1 - strlen(took) - strlen(key->unpinned_text)),
+             key->plan.text, took, key->unpinned_text);
     arena_give(&backend->arena, key->load_memory);
     key->load_memory = NULL;
     pthread_mutex_lock(&backend->mutex);
@@ -348,6 +355,7 @@ static void key_on_job(struct registrar_job *job, void *context)
 
 void key_register(struct backend *backend, struct key *key)
 {
+    key->begin_ns = clock_now_ns();
     key->job.done = key_on_job;
     key->job.context = backend;
     if (key_image(key->prepared, &key->job.memory, &key->job.bytes))
@@ -408,6 +416,7 @@ bool key_load(struct backend *backend, struct key *key, bool *ret_is_over)
     case KEY_STEP_REGISTER:
         if (!key_job_is_done(backend, key))
             return false;
+        key->registered_ns = clock_now_ns();
         key->step = key_on_registered(backend, key) ? KEY_STEP_PLACE : KEY_STEP_UNDO;
         return true;
     case KEY_STEP_PLACE:

@@ -177,6 +177,7 @@ def check_run(figures):
                  "without a daemon")
     expect(figures["baseline"]["partitions_per_s"] > 0, "the baseline did nothing")
     restart = figures["restart"]
+    expect(restart["start_ms"]["total"] > 0 and restart["key_ms"] > 0, f"restart {restart}")
     expect(0 < restart["first_sums"] < restart["first_proof"] < 60 * PATIENCE, f"restart {restart}")
 
 
