@@ -16,8 +16,10 @@
 #include "gpu-worker/cuda/errors.h"
 
 enum {
-    /* The partition that computes, the one that is uploaded and one more. */
+    /* The partition that computes, the one that is uploaded and one more; with little memory one
+     * pass of them that computes and one that is uploaded. */
     CUDA_PARTITIONS_USEFUL = 3,
+    CUDA_PARTITIONS_USEFUL_LIMITED = 2 * PLAN_PASS_MAX,
     /* What the driver takes for itself later: local memory of kernels, mostly. */
     CUDA_MARGIN_BYTES = 512 << 20,
     CUDA_ARENA_BYTES_MIN = 64 << 10, /* the least that a key of any use takes */
@@ -41,7 +43,10 @@ static int open_host(struct backend *backend)
     backend->has_mutex = true;
     backend->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     backend->outbox.event_fd = backend->event_fd;
-    return backend->event_fd < 0 ? -errno : registrar_create(&backend->registrar);
+    if (backend->event_fd < 0)
+        return -errno;
+    const int error = pool_create(1, &backend->pool);
+    return error < 0 ? error : registrar_create(&backend->registrar);
 }
 
 /* Everything that is ever allocated on the device or pinned for it. Driver errors. */
@@ -59,6 +64,8 @@ static int open_streams(struct backend *backend)
         error = driver_event_create(&backend->load_event);
     if (!error)
         error = driver_event_create(&backend->evaluations_free);
+    if (!error)
+        error = pass_init(&backend->pass);
     if (!error)
         error = timeline_init(&backend->timeline, backend->streams[STREAM_CLOCK]);
     return error;
@@ -121,6 +128,7 @@ static int cuda_open(const struct backend_options *options, struct backend **ret
         return error;
     backend->event_fd = -1;
     backend->requires_pinned = options->requires_pinned;
+    backend->is_limited = options->vram_limit > 0;
     error = device_open(options->device, &backend->device, ret_text);
     if (error < 0)
         goto fail;
@@ -174,8 +182,18 @@ static void release_host_memory(struct backend *backend)
             driver_host_unregister(backend->slabs[i].job.memory);
 }
 
+/* An event is often seen before its bell rings, and a bell must not ring in freed memory. */
+static void await_bells(struct backend *backend)
+{
+    for (unsigned i = STREAM_BELL_UPLOAD; i < STREAM_COUNT; i++)
+        if (backend->streams[i] && backend->load_event &&
+            driver_event_record(backend->load_event, backend->streams[i]) == DRIVER_OK)
+            driver_event_wait(backend->load_event);
+}
+
 static void release_device(struct backend *backend)
 {
+    await_bells(backend);
     for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
         for (unsigned j = 0; j < MARK_COUNT; j++)
             if (backend->flights[i].marks[j])
@@ -185,6 +203,7 @@ static void release_device(struct backend *backend)
     for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++)
         if (events[i])
             driver_event_destroy(events[i]);
+    pass_destroy(&backend->pass);
     timeline_destroy(&backend->timeline);
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         if (backend->streams[i])
@@ -205,6 +224,8 @@ static void cuda_close(struct backend *backend)
         pthread_join(backend->driver, NULL);
     }
     registrar_free(backend->registrar);
+    if (backend->pool)
+        pool_free(backend->pool);
     if (backend->has_device) {
         release_host_memory(backend);
         if (!backend->is_lost)
@@ -225,7 +246,9 @@ static void cuda_describe(const struct backend *backend, struct backend_device *
 {
     const struct driver_device *info = &backend->device.info;
     *ret_device = (struct backend_device){.memory_bytes = info->memory_bytes,
-                                          .partitions_useful = CUDA_PARTITIONS_USEFUL,
+                                          .partitions_useful = backend->is_limited
+                                                                   ? CUDA_PARTITIONS_USEFUL_LIMITED
+                                                                   : CUDA_PARTITIONS_USEFUL,
                                           .poll_interval_ns = ENGINE_WAKE_MS * 1000000u};
     snprintf(ret_device->name, sizeof ret_device->name, "%s", info->name);
     snprintf(ret_device->uuid, sizeof ret_device->uuid, "%s", info->uuid);

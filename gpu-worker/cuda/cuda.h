@@ -18,10 +18,12 @@
 #include "gpu-worker/cuda/flight.h"
 #include "gpu-worker/cuda/key.h"
 #include "gpu-worker/cuda/outbox.h"
+#include "gpu-worker/cuda/pass.h"
 #include "gpu-worker/cuda/plan.h"
 #include "gpu-worker/cuda/registrar.h"
 #include "gpu-worker/cuda/timeline.h"
 #include "gpu-worker/cuda/work.h"
+#include "groth16/pool.h"
 
 enum {
     ENGINE_WAKE_MS = 50,
@@ -31,7 +33,8 @@ enum {
 };
 
 enum engine_stream {
-    STREAM_UPLOAD,   /* slabs; and the chunks of streamed keys */
+    STREAM_UPLOAD,   /* slabs */
+    STREAM_CHUNK,    /* the chunks of streamed keys */
     STREAM_WITNESS,  /* plan of the witness; sums A, B1, L, B2 */
     STREAM_QUOTIENT, /* a and b, the quotient; plan and sum of H */
     STREAM_LOAD,     /* keys and their tables, after everything else */
@@ -63,7 +66,7 @@ struct backend {
     /* Constant after open. */
     struct device device;
     bool has_device, has_mutex, has_driver;
-    bool requires_pinned;
+    bool requires_pinned, is_limited; /* [GPU] RequirePinned=, VramLimit= is set */
     int event_fd;
     pthread_t driver;
     struct registrar *registrar;
@@ -93,6 +96,8 @@ struct backend {
     struct workspace_layout layout;
     uint8_t *workspace_memory;
     struct flight *witness_holders[WITNESSES_MAX];
+    struct pass pass;
+    struct pool *pool;      /* of this one thread: for adding the sums of chunks */
     void *evaluations_free; /* event: the last quotient has consumed a and b */
     struct timeline timeline;
     void *piece_events[KEY_PIECES], *load_event; /* of the key that is being loaded */

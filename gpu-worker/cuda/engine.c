@@ -15,7 +15,7 @@
 #include "runtime/clock.h"
 
 enum {
-    ENGINE_RUNNING_MAX = 2,
+    ENGINE_LAUNCHES_MAX = 2,
     /* Events that answer with an odd error, one a look, before the device counts as lost. */
     ENGINE_ODD_QUERIES_MAX = 20,
     /* Longer than any key takes to fill its tables. */
@@ -191,8 +191,12 @@ static void flight_end(struct backend *backend, struct flight *flight, bool is_c
         event.fault = BACKEND_FAULT_CANCELLED;
         snprintf(event.text, sizeof event.text, "cancelled %s",
                  flight->state == FLIGHT_RUNNING ? "while it was computed" : "before it began");
+    } else if (flight_collect(backend, flight) < 0) {
+        event.kind = BACKEND_FAILED;
+        event.fault = BACKEND_FAULT_MEMORY;
+        snprintf(event.text, sizeof event.text,
+                 "adding the sums of a streamed key: host memory is short; give the service more");
     } else {
-        memcpy(flight->sums, flight->sums_host, sums_bytes(curve));
         event.sums = flight->sums;
         event.sums_bytes = sums_bytes(curve);
     }
@@ -261,12 +265,21 @@ static bool is_before(const struct flight *a, const struct flight *b)
 
 /* What the flights are about, as one look sees it. */
 struct engine_view {
-    struct flight *running[BACKEND_PARTITIONS_MAX];
-    unsigned running_count;
-    struct flight *ahead;  /* the first of those uploaded or on their way */
+    struct flight *running;                       /* one of those whose kernels are enqueued */
+    unsigned launch_count;                        /* how many launches (passes) they belong to */
+    struct flight *ahead[BACKEND_PARTITIONS_MAX]; /* uploaded or on their way, in order */
+    unsigned ahead_count;
     struct flight *queued; /* the first of those not begun */
     bool wants_quiet;      /* a key's load waits until nothing is on the device */
 };
+
+static void view_add_ahead(struct engine_view *view, struct flight *flight)
+{
+    unsigned i = view->ahead_count++;
+    for (; i > 0 && is_before(flight, view->ahead[i - 1]); i--)
+        view->ahead[i] = view->ahead[i - 1];
+    view->ahead[i] = flight;
+}
 
 static void engine_look(struct backend *backend, struct engine_view *ret)
 {
@@ -274,33 +287,48 @@ static void engine_look(struct backend *backend, struct engine_view *ret)
     pthread_mutex_lock(&backend->mutex);
     for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++) {
         struct flight *flight = &backend->flights[i];
-        if (flight->state == FLIGHT_RUNNING)
-            ret->running[ret->running_count++] = flight;
         const bool is_ahead = flight->state == FLIGHT_UPLOADING || flight->state == FLIGHT_UPLOADED;
-        if (is_ahead && !flight->is_cancelled && flight->fault == BACKEND_FAULT_NONE &&
-            (!ret->ahead || is_before(flight, ret->ahead)))
-            ret->ahead = flight;
+        if (flight->state == FLIGHT_RUNNING) {
+            ret->launch_count += !ret->running || ret->running->launch != flight->launch;
+            ret->running = flight;
+        }
+        if (is_ahead && !flight->is_cancelled && flight->fault == BACKEND_FAULT_NONE)
+            view_add_ahead(ret, flight);
         if (flight->state == FLIGHT_QUEUED && (!ret->queued || is_before(flight, ret->queued)))
             ret->queued = flight;
     }
     for (unsigned i = 0; i < backend->key_queue_count; i++)
         ret->wants_quiet |=
             backend->key_queue[i]->state == KEY_LOADING && key_wants_quiet(backend->key_queue[i]);
-    if (backend->is_stopping)
-        ret->queued = ret->ahead = NULL;
+    if (backend->is_stopping) {
+        ret->queued = NULL;
+        ret->ahead_count = 0;
+    }
     pthread_mutex_unlock(&backend->mutex);
 }
 
+/* The first one ahead; of a streamed key with those that can share its pass. */
 static bool engine_launch(struct backend *backend, const struct engine_view *view)
 {
     struct work work = {0};
-    struct flight *flight = view->ahead;
-    if (!flight || view->running_count >= ENGINE_RUNNING_MAX ||
-        (view->running_count && !flight_is_in_last_phase(backend, view->running[0])))
+    struct flight *flights[PLAN_PASS_MAX];
+    unsigned count = 0;
+    if (view->ahead_count == 0 || view->launch_count >= ENGINE_LAUNCHES_MAX ||
+        (view->running && !flight_is_in_last_phase(backend, view->running)))
         return false;
-    flight->launch = ++backend->launches;
-    flight_set_state(backend, flight, FLIGHT_RUNNING);
-    flight_launch(backend, flight, &work);
+    const struct key *key = view->ahead[0]->key;
+    backend->launches++;
+    for (unsigned i = 0; i < view->ahead_count && count < key->plan.pass_count; i++) {
+        if (view->ahead[i]->key != key)
+            continue;
+        flights[count++] = view->ahead[i];
+        view->ahead[i]->launch = backend->launches;
+        flight_set_state(backend, view->ahead[i], FLIGHT_RUNNING);
+    }
+    if (plan_has_passes(&key->plan))
+        pass_begin(backend, flights, count);
+    else
+        flight_launch(backend, flights[0], &work);
     return true;
 }
 
@@ -315,19 +343,28 @@ static bool engine_begin(struct backend *backend, struct flight *flight)
     return is_taken;
 }
 
+/* One ahead, or a whole pass over a streamed key; more only for what comes before them. */
+static bool engine_may_upload(const struct engine_view *view)
+{
+    const struct flight *flight = view->queued;
+    if (view->ahead_count == 0 || is_before(flight, view->ahead[0]))
+        return true;
+    return view->ahead[0]->key == flight->key && view->ahead_count < flight->key->plan.pass_count;
+}
+
 static bool engine_upload(struct backend *backend, const struct engine_view *view)
 {
     struct work work = {0};
     struct flight *flight = view->queued;
     unsigned witness = 0;
-    if (!flight || view->wants_quiet || (view->ahead && !is_before(flight, view->ahead)))
+    if (!flight || view->wants_quiet || !engine_may_upload(view))
         return false;
     while (witness < backend->workspace.witness_count && backend->witness_holders[witness])
         witness++;
     if (witness == backend->workspace.witness_count || !engine_begin(backend, flight))
         return false;
     work_on(&work, "reading the device's clock");
-    work.error = timeline_refresh(&backend->timeline, !view->ahead && !view->running_count);
+    work.error = timeline_refresh(&backend->timeline, !view->ahead_count && !view->running);
     backend->witness_holders[witness] = flight;
     flight->is_upload_told = false;
     flight->fault = BACKEND_FAULT_NONE;
@@ -374,6 +411,7 @@ static bool engine_turn(struct backend *backend)
         did |= reap(backend, &backend->flights[i]);
     engine_look(backend, &view);
     did |= engine_launch(backend, &view);
+    did |= pass_step(backend);
     engine_look(backend, &view);
     did |= engine_upload(backend, &view);
     did |= engine_step_keys(backend);

@@ -1,6 +1,8 @@
 /* See flight.h. */
 #include "gpu-worker/cuda/flight.h"
 
+#include <string.h>
+
 #include "gpu-worker/cuda/cuda.h"
 #include "runtime/clock.h"
 
@@ -17,7 +19,7 @@ static void *mark_stream(struct backend *backend, enum flight_mark mark)
     return backend->streams[mark <= MARK_QUOTIENT_END ? STREAM_QUOTIENT : STREAM_WITNESS];
 }
 
-static void mark(struct backend *backend, struct flight *flight, enum flight_mark which,
+void flight_mark(struct backend *backend, struct flight *flight, enum flight_mark which,
                  struct work *work)
 {
     work_record(work, flight->marks[which], mark_stream(backend, which));
@@ -25,25 +27,25 @@ static void mark(struct backend *backend, struct flight *flight, enum flight_mar
         flight->marked |= 1u << which;
 }
 
-/* After a failure: what is enqueued still ends, and marks say when. */
-static void close_marks(struct backend *backend, struct flight *flight, enum flight_mark first,
-                        const struct work *failed)
+void flight_fail(struct backend *backend, struct flight *flight, enum flight_mark first,
+                 const struct work *failed)
 {
     struct work work = {.what = "giving up a partition"};
-    flight->fault = engine_fault(backend, failed, flight->text);
+    if (failed->error)
+        flight->fault = engine_fault(backend, failed, flight->text);
     for (enum flight_mark i = first; i < MARK_COUNT; i++)
-        mark(backend, flight, i, &work);
+        flight_mark(backend, flight, i, &work);
     if (work.error)
         engine_lose(backend, work.error, work.what);
 }
 
-static uint8_t *witness_memory(struct backend *backend, const struct flight *flight)
+uint8_t *flight_witness(struct backend *backend, const struct flight *flight)
 {
     return backend->workspace_memory + backend->layout.witness_off +
            (unsigned)flight->witness * arena_align(backend->workspace.witness_bytes);
 }
 
-static uint8_t *flight_sums(struct backend *backend, const struct flight *flight)
+uint8_t *flight_sums(struct backend *backend, const struct flight *flight)
 {
     return backend->workspace_memory + backend->layout.sums_off +
            (size_t)(flight - backend->flights) * arena_align(backend->workspace.sums_bytes);
@@ -55,15 +57,15 @@ void flight_upload(struct backend *backend, struct flight *flight, int witness, 
     flight->witness = witness;
     flight->marked = 0;
     work_on(work, "uploading a witness");
-    mark(backend, flight, MARK_UPLOAD_BEGIN, work);
-    work_upload(work, witness_memory(backend, flight),
+    flight_mark(backend, flight, MARK_UPLOAD_BEGIN, work);
+    work_upload(work, flight_witness(backend, flight),
                 (const uint8_t *)flight->partition.slab + layout.witness_off, layout.witness_bytes,
                 backend->streams[STREAM_UPLOAD]);
-    mark(backend, flight, MARK_UPLOAD_WITNESS, work);
+    flight_mark(backend, flight, MARK_UPLOAD_WITNESS, work);
     work_ring(work, backend->streams[STREAM_BELL_UPLOAD], flight->marks[MARK_UPLOAD_WITNESS], NULL,
               engine_ring, backend);
     if (work->error)
-        close_marks(backend, flight, MARK_UPLOAD_BEGIN, work);
+        flight_fail(backend, flight, MARK_UPLOAD_BEGIN, work);
 }
 
 /* a and b from the slab, as soon as the partition ahead has consumed its own. */
@@ -75,39 +77,38 @@ static void upload_evaluations(struct backend *backend, struct flight *flight, u
     void *stream = backend->streams[STREAM_UPLOAD];
     work_on(work, "uploading evaluations");
     work_wait(work, stream, backend->evaluations_free);
-    mark(backend, flight, MARK_UPLOAD_RESUMED, work);
+    flight_mark(backend, flight, MARK_UPLOAD_RESUMED, work);
     work_upload(work, a, slab + layout.a_off, layout.evaluation_bytes, stream);
     work_upload(work, b, slab + layout.b_off, layout.evaluation_bytes, stream);
-    mark(backend, flight, MARK_UPLOAD_END, work);
+    flight_mark(backend, flight, MARK_UPLOAD_END, work);
     work_ring(work, backend->streams[STREAM_BELL_UPLOAD], flight->marks[MARK_UPLOAD_END], NULL,
               engine_ring, backend);
     work_wait(work, backend->streams[STREAM_QUOTIENT], flight->marks[MARK_UPLOAD_END]);
 }
 
-/* a, b and from them the scalars of H. */
-static void launch_quotient(struct backend *backend, struct flight *flight, uint8_t *scalars,
+void flight_launch_quotient(struct backend *backend, struct flight *flight, uint8_t *scalars,
                             struct work *work)
 {
     const struct key *key = flight->key;
     const struct plan *plan = &key->plan;
     const struct workspace_layout *layout = &backend->layout;
-    uint8_t *memory = backend->workspace_memory, *witness = witness_memory(backend, flight);
+    uint8_t *memory = backend->workspace_memory, *witness = flight_witness(backend, flight);
     uint8_t *a = memory + layout->a_off, *b = memory + layout->b_off;
     void *stream = backend->streams[STREAM_QUOTIENT];
     work_on(work, "evaluating the constraints");
     work_wait(work, stream, flight->marks[MARK_UPLOAD_WITNESS]);
-    mark(backend, flight, MARK_QUOTIENT_BEGIN, work);
+    flight_mark(backend, flight, MARK_QUOTIENT_BEGIN, work);
     if (flight->partition.has_evaluations)
         upload_evaluations(backend, flight, a, b, work);
     for (unsigned i = 0; i < PLAN_MATRIX_COUNT && !flight->partition.has_evaluations; i++)
         work_evaluate(work, plan->curve, &key->matrices[i], witness, plan->variable_count,
                       plan->domain_log2, i == PLAN_MATRIX_A ? a : b, memory + layout->evaluate_off,
                       stream);
-    mark(backend, flight, MARK_QUOTIENT_EVALUATED, work);
+    flight_mark(backend, flight, MARK_QUOTIENT_EVALUATED, work);
     work_on(work, "computing the quotient");
     work_quotient(work, plan->curve, key->memory + plan->twiddles_off, plan->domain_log2, a, b,
                   scalars, stream);
-    mark(backend, flight, MARK_QUOTIENT_DONE, work);
+    flight_mark(backend, flight, MARK_QUOTIENT_DONE, work);
     work_record(work, backend->evaluations_free, stream);
 }
 
@@ -124,10 +125,10 @@ static void launch_h(struct backend *backend, struct flight *flight, const uint8
               memory + layout->scratch_off[1], stream);
     work_sum(work, &key->plan.quotient, false, memory + layout->plan_off[1], key_bases(key, SUMS_H),
              memory + layout->scratch_off[1], sums + off, stream);
-    mark(backend, flight, MARK_QUOTIENT_H, work);
+    flight_mark(backend, flight, MARK_QUOTIENT_H, work);
     work_download(work, flight->sums_host + off, sums + off, key->prepared->curve->g1_bytes,
                   stream);
-    mark(backend, flight, MARK_QUOTIENT_END, work);
+    flight_mark(backend, flight, MARK_QUOTIENT_END, work);
 }
 
 /* The four sums over the witness; the longest last, for the next partition to begin under it. */
@@ -142,18 +143,18 @@ static void launch_witness(struct backend *backend, struct flight *flight, struc
     void *stream = backend->streams[STREAM_WITNESS];
     work_on(work, "sorting the witness");
     work_wait(work, stream, flight->marks[MARK_UPLOAD_WITNESS]);
-    mark(backend, flight, MARK_WITNESS_BEGIN, work);
-    work_plan(work, &key->plan.witness, witness_memory(backend, flight),
+    flight_mark(backend, flight, MARK_WITNESS_BEGIN, work);
+    work_plan(work, &key->plan.witness, flight_witness(backend, flight),
               memory + layout->plan_off[0], scratch, stream);
-    mark(backend, flight, MARK_WITNESS_PLANNED, work);
+    flight_mark(backend, flight, MARK_WITNESS_PLANNED, work);
     work_on(work, "computing the sums over the witness");
     for (unsigned i = 0; i < sizeof points / sizeof points[0]; i++) {
         work_sum(work, &key->plan.witness, points[i] == SUMS_B2, memory + layout->plan_off[0],
                  key_bases(key, points[i]), scratch, sums + sums_off(curve, points[i]), stream);
-        mark(backend, flight, MARK_WITNESS_A + i, work);
+        flight_mark(backend, flight, MARK_WITNESS_A + i, work);
     }
     work_download(work, flight->sums_host, sums, sums_off(curve, SUMS_H), stream);
-    mark(backend, flight, MARK_WITNESS_END, work);
+    flight_mark(backend, flight, MARK_WITNESS_END, work);
 }
 
 void flight_launch(struct backend *backend, struct flight *flight, struct work *work)
@@ -161,7 +162,7 @@ void flight_launch(struct backend *backend, struct flight *flight, struct work *
     uint8_t *scalars = backend->workspace_memory + backend->layout.scalars_off;
     void *bell = backend->streams[STREAM_BELL_COMPUTE];
     launch_witness(backend, flight, work);
-    launch_quotient(backend, flight, scalars, work);
+    flight_launch_quotient(backend, flight, scalars, work);
     launch_h(backend, flight, scalars, work);
     work_on(work, "waiting for a partition");
     work_ring(work, bell, flight->marks[MARK_WITNESS_PLANNED],
@@ -171,7 +172,40 @@ void flight_launch(struct backend *backend, struct flight *flight, struct work *
     work_ring(work, bell, flight->marks[MARK_WITNESS_END], flight->marks[MARK_QUOTIENT_END],
               engine_ring, backend);
     if (work->error)
-        close_marks(backend, flight, MARK_UPLOAD_RESUMED, work);
+        flight_fail(backend, flight, MARK_UPLOAD_RESUMED, work);
+}
+
+/* Adds what the chunks left: a sum with all scalars 1. */
+static int add_points(struct backend *backend, const struct flight *flight, enum sums_point point,
+                      unsigned count, uint8_t *ret_point)
+{
+    const struct curve *curve = flight->key->prepared->curve;
+    const size_t bytes = sums_point_bytes(curve, point), off = sums_off(curve, point);
+    uint64_t points[PLAN_CHUNKS_MAX * CURVE_G2_BYTES_MAX / 8];
+    uint64_t ones[PLAN_CHUNKS_MAX * CURVE_FR_BYTES / 8] = {0};
+    for (unsigned i = 0; i < count; i++) {
+        memcpy((uint8_t *)points + i * bytes, flight->sums_host + i * sums_bytes(curve) + off,
+               bytes);
+        ones[i * CURVE_FR_BYTES / 8] = 1;
+    }
+    return (point == SUMS_B2 ? curve->msm_g2 : curve->msm_g1)(backend->pool, points, ones, count,
+                                                              ret_point);
+}
+
+int flight_collect(struct backend *backend, struct flight *flight)
+{
+    const struct plan *plan = &flight->key->plan;
+    const struct curve *curve = flight->key->prepared->curve;
+    int error = 0;
+    for (enum sums_point i = SUMS_A; i < SUMS_COUNT && error == 0; i++) {
+        const unsigned count = i == SUMS_H ? plan->quotient_chunks : plan->witness_chunks;
+        const size_t off = sums_off(curve, i);
+        if (count == 1)
+            memcpy(flight->sums + off, flight->sums_host + off, sums_point_bytes(curve, i));
+        else
+            error = add_points(backend, flight, i, count, flight->sums + off);
+    }
+    return error;
 }
 
 /* What has happened. */
@@ -200,6 +234,8 @@ bool flight_has_consumed(struct backend *backend, const struct flight *flight)
 
 bool flight_is_in_last_phase(struct backend *backend, const struct flight *flight)
 {
+    if (plan_has_passes(&flight->key->plan))
+        return pass_is_in_last_steps(&backend->pass);
     if (flight->key->plan.domain_log2 <= FLIGHT_SHORT_LOG2_MAX)
         return flight_has_consumed(backend, flight);
     return happened(backend, flight, MARK_WITNESS_L) &&
@@ -267,6 +303,8 @@ void flight_tell_phases(struct backend *backend, struct flight *flight)
         {BACKEND_PHASE_MSM_L, MARK_WITNESS_B1, MARK_WITNESS_L},
         {BACKEND_PHASE_MSM_B2, MARK_WITNESS_L, MARK_WITNESS_B2},
     };
+    /* Of a pass A's interval stands for all four sums over the witness. */
     for (unsigned i = 0; i < sizeof phases / sizeof phases[0]; i++)
-        tell(backend, flight, BACKEND_PHASE_ENDED, &phases[i], 0);
+        if (flight->marked >> phases[i].end & 1)
+            tell(backend, flight, BACKEND_PHASE_ENDED, &phases[i], 0);
 }

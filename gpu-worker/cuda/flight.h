@@ -71,6 +71,20 @@ struct flight {
  * error of what failed is in *work; then the flight still ends, by the marks. Driver thread. */
 void flight_upload(struct backend *backend, struct flight *flight, int witness, struct work *work);
 void flight_launch(struct backend *backend, struct flight *flight, struct work *work);
+/* Parts of a launch, for passes over streamed keys (pass.h): a, b and from them the scalars of H; a
+ * mark; where the witness and the sums lie on the device. */
+void flight_launch_quotient(struct backend *backend, struct flight *flight, uint8_t *scalars,
+                            struct work *work);
+void flight_mark(struct backend *backend, struct flight *flight, enum flight_mark which,
+                 struct work *work);
+uint8_t *flight_witness(struct backend *backend, const struct flight *flight);
+uint8_t *flight_sums(struct backend *backend, const struct flight *flight);
+/* What is enqueued of it still ends, and the marks from `first` on say when. With an error in
+ * `failed` the partition has failed of that. */
+void flight_fail(struct backend *backend, struct flight *flight, enum flight_mark first,
+                 const struct work *failed);
+/* The sums of its chunks into one. 0 or -ENOMEM. */
+int flight_collect(struct backend *backend, struct flight *flight);
 /* Tells UPLOADED, and when; tells the other phases. Once the marks have happened. */
 void flight_tell_upload(struct backend *backend, struct flight *flight);
 void flight_tell_phases(struct backend *backend, struct flight *flight);

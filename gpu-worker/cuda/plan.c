@@ -20,6 +20,8 @@ enum {
 #define PLAN_LINK_BYTES_MS 44e6
 /* A witness of small values costs a third of what the model says, and the link is no faster. */
 #define PLAN_SMALL_VALUES 3
+/* The short ends of the sums of one stream, with no other to fill them. */
+#define PLAN_ONE_LANE 1.1
 
 /* A shape with what it needs, asked for once. */
 struct plan_sized {
@@ -44,7 +46,7 @@ struct plan_input {
 struct plan_choice {
     const struct plan_sized *witness, *quotient;
     unsigned resident; /* bits by enum sums_point */
-    unsigned pass_count;
+    unsigned pass_count, lanes;
 };
 
 void workspace_layout(const struct workspace *workspace, struct workspace_layout *ret_layout)
@@ -180,14 +182,18 @@ static void lay_out_workspace(const struct prepared *prepared, const struct plan
         .sums_bytes =
             larger(plan->witness_chunks, plan->quotient_chunks) * sums_bytes(prepared->curve),
     };
-    add_stream(&plan->workspace, 0, choice->witness, true);
-    add_stream(&plan->workspace, 1, choice->quotient, false);
     lay_out_chunks(prepared, plan);
-    if (!plan_is_streamed(plan))
+    add_stream(&plan->workspace, 0, choice->witness, true);
+    if (!plan_has_passes(plan)) {
+        add_stream(&plan->workspace, 1, choice->quotient, false);
         return;
-    /* Units of work of a pass take the streams in turn. */
+    }
+    /* Units of work of a pass take its streams in turn. */
     add_stream(&plan->workspace, 0, choice->quotient, false);
-    add_stream(&plan->workspace, 1, choice->witness, true);
+    if (choice->lanes > 1) {
+        add_stream(&plan->workspace, 1, choice->quotient, false);
+        add_stream(&plan->workspace, 1, choice->witness, true);
+    }
 }
 
 /* Costs. */
@@ -240,9 +246,10 @@ static void lay_out(const struct prepared *prepared, const struct plan_choice *c
     plan->witness_chunks = chunks_of(plan->variable_count, plan->witness.count);
     plan->quotient_chunks = chunks_of((uint64_t)1 << plan->domain_log2, plan->quotient.count);
     plan->pass_count = choice->pass_count;
+    plan->lanes = choice->lanes;
     lay_out_key(prepared, choice, plan);
     lay_out_workspace(prepared, choice, plan);
-    plan->cost_ms = compute_ms(plan);
+    plan->cost_ms = compute_ms(plan) * (choice->lanes > 1 ? 1 : PLAN_ONE_LANE);
     if (!plan_is_streamed(plan))
         return;
     const double link = link_ms(prepared, plan);
@@ -336,7 +343,7 @@ static bool choose_resident(const struct plan_input *input, struct plan *best)
         for (unsigned w = 0; w < witness.count; w++)
             for (unsigned q = 0; q < quotient.count; q++) {
                 const struct plan_choice choice = {&witness.sized[w], &quotient.sized[q],
-                                                   (1u << SUMS_COUNT) - 1, 1};
+                                                   (1u << SUMS_COUNT) - 1, 1, 2};
                 consider(input, &choice, is_frugal, least_ms, &trial, best, &is_found);
             }
         if (!is_found)
@@ -345,9 +352,9 @@ static bool choose_resident(const struct plan_input *input, struct plan *best)
     return true;
 }
 
-/* Some arrays resident, others passing by. What is resident saves the link its bytes, whichever
- * array it is, so few sets of them are enough. */
-static bool choose_streamed(const struct plan_input *input, struct plan *best)
+/* Some arrays resident, others passing by, or all resident and worked on in parts. What is resident
+ * saves the link its bytes, whichever array it is, so few sets of them are enough. */
+static bool choose_passes(const struct plan_input *input, struct plan *best)
 {
     enum {
         A = 1 << SUMS_A,
@@ -356,9 +363,22 @@ static bool choose_streamed(const struct plan_input *input, struct plan *best)
         L = 1 << SUMS_L,
         H = 1 << SUMS_H
     };
-    static const unsigned residents[] = {
-        0, A,     A | B1, B2,         A | B1 | L, B2 | A,         B2 | A | B1,    A | B1 | B2 | L,
-        H, H | A, H | B2, H | A | B1, H | B2 | A, H | A | B1 | L, H | B2 | A | B1};
+    static const unsigned residents[] = {A | B1 | B2 | L | H,
+                                         H | B2 | A | B1,
+                                         A | B1 | B2 | L,
+                                         H | B2 | A,
+                                         H | A | B1 | L,
+                                         B2 | A | B1,
+                                         H | B2,
+                                         H | A | B1,
+                                         B2 | A,
+                                         A | B1 | L,
+                                         B2,
+                                         H | A,
+                                         A | B1,
+                                         A,
+                                         H,
+                                         0};
     static _Thread_local struct plan_shapes witness, quotient;
     struct plan trial = *best;
     bool is_found = false;
@@ -367,11 +387,12 @@ static bool choose_streamed(const struct plan_input *input, struct plan *best)
     for (unsigned r = 0; r < sizeof residents / sizeof residents[0]; r++)
         for (unsigned pass_count = 1; pass_count <= PLAN_PASS_MAX; pass_count *= 2)
             for (unsigned w = 0; w < witness.count; w++)
-                for (unsigned q = 0; q < quotient.count; q++) {
-                    const struct plan_choice choice = {&witness.sized[w], &quotient.sized[q],
-                                                       residents[r], pass_count};
-                    consider(input, &choice, false, 0, &trial, best, &is_found);
-                }
+                for (unsigned q = 0; q < quotient.count; q++)
+                    for (unsigned lanes = 1; lanes <= 2; lanes++) {
+                        const struct plan_choice choice = {&witness.sized[w], &quotient.sized[q],
+                                                           residents[r], pass_count, lanes};
+                        consider(input, &choice, false, 0, &trial, best, &is_found);
+                    }
     return is_found;
 }
 
@@ -394,7 +415,7 @@ static struct plan_size size_of(uint64_t bytes)
 static void explain(const struct prepared *prepared, struct plan *plan)
 {
     static const char *const names[] = {"A", "B1", "B2", "L", "H"};
-    char tables[96] = "without tables", streamed[32] = "";
+    char tables[96] = "without tables", streamed[32] = "", parts[48] = "";
     if (plan->witness.levels > 1 || plan->quotient.levels > 1)
         snprintf(tables, sizeof tables, "with tables (%u of %u levels, H %u of %u)",
                  plan->witness.levels, plan->witness.windows, plan->quotient.levels,
@@ -409,11 +430,10 @@ static void explain(const struct prepared *prepared, struct plan *plan)
             size_of(plan->key_bytes).text, tables, size_of(workspace_bytes(&plan->workspace)).text);
     else
         snprintf(plan->text, sizeof plan->text,
-                 "streamed%s in %u and %u chunks for up to %u partitions a pass (link %.0f ms a "
-                 "partition), resident %s without tables, evaluates on the device, workspace %s",
-                 streamed, plan->witness_chunks, plan->quotient_chunks, plan->pass_count,
-                 link_ms(prepared, plan), size_of(plan->key_bytes).text,
-                 size_of(workspace_bytes(&plan->workspace)).text);
+                 "streamed%s%s for up to %u partitions a pass (link %.0f ms a partition), the rest "
+                 "resident %s without tables, evaluates on the device, workspace %s",
+                 streamed, parts, plan->pass_count, link_ms(prepared, plan),
+                 size_of(plan->key_bytes).text, size_of(workspace_bytes(&plan->workspace)).text);
 }
 
 /* Of the smallest that could be: everything streamed in the smallest chunks. */
@@ -428,7 +448,7 @@ static void explain_refusal(const struct plan_input *input, struct plan *plan)
         return;
     }
     const struct plan_choice choice = {&witness.sized[witness.count - 1],
-                                       &quotient.sized[quotient.count - 1], 0, 1};
+                                       &quotient.sized[quotient.count - 1], 0, 1, 1};
     lay_out(input->prepared, &choice, plan);
     const struct workspace most = workspace_max(input->workspace, &plan->workspace);
     uint64_t free_bytes = arena_free_bytes(input->arena);
@@ -442,17 +462,40 @@ static void explain_refusal(const struct plan_input *input, struct plan *plan)
              size_of(free_bytes).text, size_of(input->arena->bytes).text);
 }
 
+static void begin(const struct prepared *prepared, struct plan *ret)
+{
+    *ret = (struct plan){
+        .curve = prepared->curve->id,
+        .variable_count = prepared->shape.variable_count,
+        .public_count = prepared->shape.public_count,
+        .domain_log2 = prepared->shape.domain_log2,
+    };
+}
+
+int plan_make_passes(const struct prepared *prepared, const struct plan_passes *passes,
+                     struct plan *ret)
+{
+    const struct prepared_shape *shape = &prepared->shape;
+    const uint32_t domain = (uint32_t)1 << shape->domain_log2;
+    struct plan_sized witness, quotient;
+    if (!make_sized(prepared->curve->id, chunks_of(shape->variable_count, passes->witness_chunks),
+                    1, &witness) ||
+        !make_sized(prepared->curve->id, chunks_of(domain, passes->quotient_chunks), 1, &quotient))
+        return -EINVAL;
+    const struct plan_choice choice = {&witness, &quotient, passes->resident, passes->pass_count,
+                                       passes->lanes};
+    begin(prepared, ret);
+    lay_out(prepared, &choice, ret);
+    explain(prepared, ret);
+    return 0;
+}
+
 int plan_make(const struct prepared *prepared, const struct arena *arena,
               const struct workspace *workspace, void *workspace_memory, struct plan *ret)
 {
     const struct plan_input input = {prepared, arena, workspace, workspace_memory};
     const struct prepared_shape *shape = &prepared->shape;
-    *ret = (struct plan){
-        .curve = prepared->curve->id,
-        .variable_count = shape->variable_count,
-        .public_count = shape->public_count,
-        .domain_log2 = shape->domain_log2,
-    };
+    begin(prepared, ret);
     if (shape->domain_log2 > TRANSFORM_LOG2_MAX ||
         shape->domain_log2 + 1 > prepared->curve->two_adicity) {
         snprintf(ret->text, sizeof ret->text,
@@ -461,7 +504,7 @@ int plan_make(const struct prepared *prepared, const struct arena *arena,
                  prepared->curve->two_adicity - 1);
         return -EINVAL;
     }
-    if (choose_resident(&input, ret) || (0 && choose_streamed(&input, ret))) {
+    if (choose_resident(&input, ret) || choose_passes(&input, ret)) {
         explain(prepared, ret);
         return 0;
     }

@@ -54,6 +54,7 @@ struct plan {
     bool is_resident[SUMS_COUNT];
     struct msm_shape witness, quotient; /* of all scalars, or of one chunk (the last is shorter) */
     unsigned witness_chunks, quotient_chunks; /* 1: whole */
+    unsigned lanes;                 /* of a pass: how many of the two compute streams it sums in */
     unsigned pass_count;            /* partitions computed at once; 1 when all is resident */
     uint64_t chunk_off[SUMS_COUNT]; /* of what is streamed, in a chunk's buffer */
 
@@ -75,6 +76,13 @@ static inline bool plan_is_streamed(const struct plan *plan)
     return plan->workspace.chunk_bytes > 0;
 }
 
+/* Computed by passes (pass.h): streamed, or resident with so little room that the scalars are
+ * planned and summed in chunks. */
+static inline bool plan_has_passes(const struct plan *plan)
+{
+    return plan_is_streamed(plan) || plan->witness_chunks > 1 || plan->quotient_chunks > 1;
+}
+
 void workspace_layout(const struct workspace *workspace, struct workspace_layout *ret_layout);
 /* Each part as large as in the larger of the two. */
 struct workspace workspace_max(const struct workspace *a, const struct workspace *b);
@@ -84,5 +92,13 @@ struct workspace workspace_max(const struct workspace *a, const struct workspace
  * -EINVAL and it says what is impossible. */
 int plan_make(const struct prepared *prepared, const struct arena *arena,
               const struct workspace *workspace, void *workspace_memory, struct plan *ret);
+/* The plan of one choice, whatever it costs and whether or not it fits: without tables, computed by
+ * passes of `pass_count` partitions in so many chunks; `resident`: bits by enum sums_point. 0, or
+ * -EINVAL. */
+struct plan_passes {
+    unsigned resident, witness_chunks, quotient_chunks, pass_count, lanes;
+};
+int plan_make_passes(const struct prepared *prepared, const struct plan_passes *passes,
+                     struct plan *ret);
 /* The shape of `count` scalars in chunks of this plan: the last chunk is shorter. */
 int plan_chunk_shape(const struct msm_shape *whole, uint32_t count, struct msm_shape *ret_shape);
