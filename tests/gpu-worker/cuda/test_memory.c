@@ -174,49 +174,6 @@ TEST(a_key_that_fits_no_card_is_refused_with_need_and_free)
     ASSERT(rig_close(&rig));
 }
 
-/* The same circuit with less and less memory: tables, without, streamed, refused. */
-static void prove_under_limits(const struct curve *curve, unsigned log2)
-{
-    unsigned streamed = 0, resident = 0, refused = 0;
-    for (uint64_t limit = (uint64_t)512 << 20; limit >= 16 << 10; limit -= limit / 4) {
-        struct backend_options options = rig_options;
-        struct rig rig;
-        options.vram_limit = limit;
-        const int error = rig_try_open(&rig, "order=9", &options);
-        if (error < 0) {
-            ASSERT_INT(error, -ENOMEM);
-            ASSERT(strstr(rig_text, "VramLimit"));
-            refused++;
-            continue;
-        }
-        ASSERT(stub_allocated() <= limit);
-        rig_make(&rig, curve, log2, 5);
-        ASSERT(rig_attach(&rig));
-        ASSERT_INT(ops->load_key(rig.backend, RIG_KEY, &rig.circuit.prepared), 0);
-        ASSERT(rig_next(&rig, RIG_TIMEOUT_MS));
-        if (rig.last.kind == BACKEND_KEY_LOADED) {
-            printf("  %6llu KiB: %s\n", (unsigned long long)limit >> 10, rig.last.text);
-            streamed += strstr(rig.last.text, "stream") != NULL;
-            resident += strstr(rig.last.text, "stream") == NULL;
-            ASSERT(rig_prove(&rig) && rig_prove(&rig));
-            ASSERT(rig_drop(&rig));
-        } else {
-            ASSERT_INT(rig.last.kind, BACKEND_KEY_REFUSED);
-            ASSERT_INT(rig.last.fault, BACKEND_FAULT_MEMORY);
-            refused++;
-        }
-        ASSERT(stub_allocated() <= limit);
-        ASSERT(rig_close(&rig));
-    }
-    ASSERT(streamed > 0 && resident > 0 && refused > 0);
-}
-
-TEST(sums_are_the_same_under_any_vram_limit)
-{
-    prove_under_limits(&curve_bn254, 9);
-    prove_under_limits(&curve_bls12_381, 8);
-}
-
 TEST(keys_come_and_go_without_a_call_of_the_allocator)
 {
     enum { KEYS = 3 };
@@ -311,7 +268,6 @@ TEST_MAIN(CASE(every_slab_is_registered_once_and_let_go_of),
           CASE(a_slab_in_use_is_not_let_go_of), CASE(an_open_that_fails_anywhere_holds_nothing),
           CASE(a_load_that_fails_anywhere_leaves_the_rest_as_it_was),
           CASE(a_key_that_fits_no_card_is_refused_with_need_and_free),
-          CASE(sums_are_the_same_under_any_vram_limit),
           CASE(keys_come_and_go_without_a_call_of_the_allocator),
           CASE(a_thousand_proofs_allocate_and_register_nothing),
           CASE(the_card_is_the_one_that_was_named), CASE(a_card_that_is_held_is_not_touched))
