@@ -1,7 +1,7 @@
-/* libcuzk-heap.so: preloaded (LD_PRELOAD) into a daemon under measurement, it gives every synthesis
- * worker a fragmented heap of CUZK_HEAP_MIB and keeps stirring it, so that the worker's own
- * [Synthesis] MallocTrim=always has as much to return as a service of one process would. All other
- * programs are left alone. Never installed. */
+/* libcuzk-heap.so: preloaded (LD_PRELOAD) into a daemon under measurement, it gives the first
+ * synthesis worker a fragmented heap of CUZK_HEAP_MIB and keeps stirring it, so that the worker's
+ * own [Synthesis] MallocTrim=always has as much to return as a service of one process would. All
+ * other programs are left alone. Never installed. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,21 +19,19 @@ enum {
     STIR_PAUSE_MS = 20,
 };
 
-/* The worker itself: not the programs that prepare or load a key. */
-static bool is_synthesis_worker(void)
+/* Not the programs that prepare or load a key: those have no --index. */
+static bool is_first_synthesis_worker(void)
 {
     char text[4096];
     FILE *file = fopen("/proc/self/cmdline", "re");
     size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    bool is_worker = false, is_helper = false;
+    bool is_first = false;
     if (file)
         fclose(file);
     text[bytes] = '\0';
-    for (const char *word = text; word < text + bytes; word += strlen(word) + 1) {
-        is_worker |= strcmp(word, "--malloc-trim") == 0;
-        is_helper |= strcmp(word, "--prepare") == 0 || strcmp(word, "--load") == 0;
-    }
-    return is_worker && !is_helper && strcmp(program_invocation_short_name, "cuzk-synth") == 0;
+    for (const char *word = text; word < text + bytes; word += strlen(word) + 1)
+        is_first |= strcmp(word, "--index") == 0 && strcmp(word + strlen(word) + 1, "0") == 0;
+    return is_first && strcmp(program_invocation_short_name, "cuzk-synth") == 0;
 }
 
 static void *heap_thread(void *context)
@@ -63,7 +61,7 @@ __attribute__((constructor)) static void heap_begin(void)
     const size_t mib = text ? strtoull(text, NULL, 10) : 0;
     sigset_t all, before;
     pthread_t thread;
-    if (mib == 0 || !is_synthesis_worker())
+    if (mib == 0 || !is_first_synthesis_worker())
         return;
     sigfillset(&all); /* signals are the worker's */
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -190,6 +190,6 @@ def draw(found, events, window, report):
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
         f"<style>{STYLE}</style>", f'<text x="10" y="20" font-weight="bold">{escape(title)}</text>',
-        f'<text x="10" y="38" class="dim">{escape(source)}; a colour a partition, in turn; synthesis '
-        f'and the finalizer belong to the same partitions</text>',
+        f'<text x="10" y="38" class="dim">{escape(source)}; a colour a partition, in turn; '
+        f'the 40 longest idle stretches in red, at least as wide as can be seen</text>',
         *axis, *names, *canvas.shapes, "</svg>"]) + "\n"

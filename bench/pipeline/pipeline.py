@@ -254,8 +254,8 @@ class Bench:
         """A daemon, its window of steady state, and the figures of that window."""
         with self.watched(tag, self.recorder.environment(tag), trims) as daemon:
             begin, end, facts = self.window(daemon, trims)
-            # What CUPTI holds back is written while work goes on.
-            self.load.run(1.0 if self.recorder.is_on else 0.0)
+            # What is recorded of the window's end is written while work goes on.
+            self.load.run(1.0)
             self.load.cancel_rest()
         events, lost = self.traced
         found = self.recorder.read(tag) or activity.from_phases(events)
@@ -303,7 +303,7 @@ class Bench:
     def wait_for_heap(self, daemon, timeout=120):
         """The heap grows beside the running work; the window begins when it is there."""
         deadline = time.monotonic() + timeout
-        while daemon.log().count("libcuzk-heap: heap of") < self.args.synthesis:
+        while "libcuzk-heap: heap of" not in daemon.log():
             if time.monotonic() > deadline:
                 raise Stopped(f"no fragmented heap after {timeout} s")
             self.load.run(0.2)
@@ -351,7 +351,11 @@ class Bench:
             self.args.picture.write_text(picture.draw(found, events, window, self.report))
 
     def trim(self):
-        self.report["trim"] = self.under_load("trim", trims=True)[0]
+        figures, _, events, (begin, end) = self.under_load("trim", trims=True)
+        trims = [e for e in events if e.phase == "malloc_trim" and e.worker == "synth-0"
+                 and begin <= e.end < end]
+        figures.update(trims=len(trims), trim_ms=report.median([e.end - e.begin for e in trims]) / 1e6)
+        self.report["trim"] = figures
 
     def run(self):
         """Every part that is wanted; one that cannot go on does not keep the others from running.

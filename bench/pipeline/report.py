@@ -272,6 +272,8 @@ def text(report):
     if "trim" in report:
         lines += daemon_text("the same, a synthesis worker trimming a fragmented heap of "
                              f"{report['trim']['heap_mib']} MiB", report["trim"])
+        lines.append(f"  trims of that heap          {report['trim']['trims']}, median "
+                     f"{number(report['trim']['trim_ms'])} ms")
     if "restart" in report:
         lines += restart_text(report["restart"])
     lines += [f"== {name.replace('_', ' '):34} {value:.3f}"
