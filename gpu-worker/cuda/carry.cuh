@@ -75,6 +75,7 @@ static inline uint32_t carry_host_hi(uint32_t a, uint32_t b)
     }
 #endif
 
+CARRY_TWO(add, "add", a + b) /* leaves the flag */
 CARRY_TWO(add_cc, "add.cc", carry_host_add(a, b, 0))
 CARRY_TWO(addc_cc, "addc.cc", carry_host_add(a, b, carry_host))
 CARRY_TWO(addc, "addc", carry_host_add(a, b, carry_host))

@@ -174,25 +174,57 @@ template <class C> struct field {
         }
     }
 
-    /* m with word + m p = 0 mod 2^32. */
+    /* Moduli with word 0 = 1 - 2^FIRST_SHIFT mod 2^32, and word 1 = 2^32 - 1: products by these
+     * are shifts and additions, which run beside the multiplier. 0: it is neither. */
+    static constexpr unsigned FIRST_SHIFT = C::modulus(0) == 1            ? 32
+                                            : C::modulus(0) == 0xf0000001 ? 28
+                                                                          : 0;
+    static constexpr bool IS_SECOND_MINUS_ONE = FIRST_SHIFT == 32 && C::modulus(1) == 0xffffffff;
+
+    /* m with word + m p = 0 mod 2^32. Negated as ~x + 1: of 0 - x the assembler would move the
+     * sign into each product by m, and these would no longer pair up. */
     static FIELD_FN uint32_t factor(uint32_t word)
     {
-        return C::N0 == 0xffffffffu ? 0u - word : mul_lo(word, C::N0);
+        if (FIRST_SHIFT == 0)
+            return mul_lo(word, C::N0);
+        return add(~(FIRST_SHIFT == 32 ? word : word + (word << FIRST_SHIFT % 32)), 1);
     }
 
-    /* acc += the even words of p times m. Where p = 1 mod 2^32, without the product by 1. */
+    /* acc += the even words of p times m; word 0 of the sum is known to be zero, and is not set. */
     static FIELD_FN void add_modulus_row(uint32_t *acc, const uint32_t *p, uint32_t m)
     {
-        if (C::modulus(0) != 1) {
+        if (FIRST_SHIFT == 0) {
             add_row(acc, p, 0, m);
             return;
         }
-        acc[0] = add_cc(acc[0], m);
-        acc[1] = addc_cc(acc[1], 0);
+        /* m (1 - 2^shift + 2^32) and acc[0], over 2^32; without 2^32 when p is 1. */
+        uint32_t high = FIRST_SHIFT == 32 ? 0 : m - (m >> (32 - FIRST_SHIFT) % 32);
+        add_cc(acc[0], m);
+        acc[1] = addc_cc(acc[1], high);
 #pragma unroll
         for (int i = 2; i < WORDS; i += 2) {
             acc[i] = madc_lo_cc(p[i], m, acc[i]);
             acc[i + 1] = madc_hi_cc(p[i], m, acc[i + 1]);
+        }
+    }
+
+    /* acc (columns 1 ..) += the odd words of p times m, m = -word. Where word 1 of p is 2^32 - 1,
+     * without the product: m (2^32 - 1) is word + 2^32 (m - 1), and 0 when m is. */
+    static FIELD_FN void add_modulus_odd_row(uint32_t *acc, const uint32_t *p, uint32_t m,
+                                             uint32_t word)
+    {
+        if (!IS_SECOND_MINUS_ONE) {
+            add_row(acc, p, 1, m);
+            return;
+        }
+        sub_cc(0, word);
+        uint32_t high = subc(m, 0);
+        acc[0] = add_cc(acc[0], word);
+        acc[1] = addc_cc(acc[1], high);
+#pragma unroll
+        for (int i = 2; i < WORDS; i += 2) {
+            acc[i] = madc_lo_cc(p[i + 1], m, acc[i]);
+            acc[i + 1] = madc_hi_cc(p[i + 1], m, acc[i + 1]);
         }
     }
 
@@ -203,7 +235,7 @@ template <class C> struct field {
 #pragma unroll
         for (int i = 0; i < WORDS; i++)
             p[i] = C::modulus(i);
-        add_row(odd, p, 1, m);
+        add_modulus_odd_row(odd, p, m, even[0]);
         add_modulus_row(even, p, m);
         odd[WORDS - 1] = addc(odd[WORDS - 1], 0);
     }
