@@ -5,7 +5,7 @@
  *   natural order ──► transform_down ──► bit-reversed order ──► transform_up ──► natural order
  *
  * Nothing is ever permuted. Both directions use one table T, T[k] = w^{rev(k)}, of which every
- * domain uses a prefix: 2^log2 values for the quotient at 2^log2. */
+ * domain uses a prefix: half as many values as the domain has, 16 bytes for each of these. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,21 +25,23 @@ enum {
 
 static inline size_t transform_table_bytes(unsigned log2_max)
 {
-    return (size_t)CURVE_FR_BYTES << log2_max;
+    return (size_t)CURVE_FR_BYTES << (log2_max ? log2_max - 1 : 0);
 }
 
 /* -EINVAL: log2_max too large. */
 int transform_fill_table(enum curve_id curve, unsigned log2_max, void *ret_table, void *stream);
 
 /* `count` transforms of 2^log2 fr each, in place, in one launch a pass. inverse: with 1/w and the
- * factor 1/n. The table covers log2 - 1 or more. */
+ * factor 1/n. The table covers log2 or more. */
 int transform_down(enum curve_id curve, const void *table, unsigned log2, bool inverse,
                    void *const *values, unsigned count, void *stream);
 int transform_up(enum curve_id curve, const void *table, unsigned log2, bool inverse,
                  void *const *values, unsigned count, void *stream);
 
 /* As curve.h's `quotient`: a and b (2^log2 fr) are overwritten, ret_scalars (2^log2 scalars) is
- * ready for the sum with H. The table covers log2. Domains below the largest of the field only. */
+ * ready for the sum with H. The table covers log2 or more. Domains below the
+ * largest of the field only: 2^27 on BN254, whose field has no odd coset for 2^28 (the roots of
+ * order 2^29 that a snarkjs key asks for do not exist). -EINVAL beyond. */
 int transform_quotient(enum curve_id curve, const void *table, unsigned log2, void *a, void *b,
                        void *ret_scalars, void *stream);
 

@@ -24,7 +24,7 @@ static void open_rig(struct rig *rig, const struct curve *curve)
 
     *rig = (struct rig){.curve = curve};
     ASSERT_INT(pool_create(4, &rig->pool), 0);
-    ASSERT_CUDA(cudaMalloc(&rig->table, bytes));
+    ASSERT_CUDA(cudaMalloc(&rig->table, transform_table_bytes(LOG2_MAX)));
     for (int i = 0; i < 3; i++)
         ASSERT_CUDA(cudaMalloc(&rig->values[i], bytes));
     rig->a = malloc(bytes);
