@@ -44,21 +44,78 @@ template <class F> struct evaluate_memory {
     F carry[2]; /* into the tile at hand and into the next, by turns */
 };
 
-/* What one entry adds to its row. */
-template <class F>
-static __device__ __forceinline__ F evaluate_term(const struct evaluate_task &task, uint64_t entry)
+/* As evaluate_rows_ended of the whole path, by all threads of a block at once: 128 rows are looked
+ * at in one round, so that a block begins after a few loads from memory and not after 24. */
+static __device__ __forceinline__ uint64_t rows_ended_by_block(const struct evaluate_path &path,
+                                                               uint64_t steps)
 {
-    if (entry < task.entry_base || entry >= task.path.entry_count)
-        return F::zero();
-    uint32_t column = task.column[entry - task.entry_base];
-    uint32_t coefficient = task.coefficient[entry - task.entry_base];
-    if (column >= task.variable_count || coefficient >= task.dictionary_count)
-        return F::zero();
-    F value = F::load(task.witness + (size_t)column * F::WORDS);
-    if (value.is_zero())
-        return value;
-    return value * F::load(task.dictionary + (size_t)coefficient * F::WORDS);
+    uint64_t first_entry = evaluate_entry(&path, 0);
+    uint64_t low = 0, high = steps < path.rows ? steps : path.rows;
+
+    while (low < high) {
+        uint64_t stride = (high - low + EVALUATE_THREADS - 1) / EVALUATE_THREADS;
+        uint64_t row = low + threadIdx.x * stride;
+        bool has_ended = row < high && row + (evaluate_entry(&path, row + 1) - first_entry) < steps;
+        uint64_t count = (uint64_t)__syncthreads_count(has_ended);
+
+        high = low + count * stride < high ? low + count * stride : high;
+        low = count ? low + (count - 1) * stride + 1 : low;
+    }
+    return low;
 }
+
+/* ---- terms ---- */
+
+struct evaluate_index {
+    uint32_t column, coefficient;
+};
+
+static __device__ __forceinline__ struct evaluate_index read_index(const struct evaluate_task &task,
+                                                                   uint64_t entry, bool is_wanted)
+{
+    if (!is_wanted || entry < task.entry_base || entry >= task.path.entry_count)
+        return {0xffffffffu, 0};
+    return {task.column[entry - task.entry_base], task.coefficient[entry - task.entry_base]};
+}
+
+/* Zero when either index is out of range, and then the coefficient is not looked at. */
+template <class F>
+static __device__ __forceinline__ F read_value(const struct evaluate_task &task,
+                                               struct evaluate_index index)
+{
+    if (index.column >= task.variable_count || index.coefficient >= task.dictionary_count)
+        return F::zero();
+    return F::load(task.witness + (size_t)index.column * F::WORDS);
+}
+
+/* Terms of `count` entries from `entry` on. Values are loaded one round ahead of their product and
+ * their indices two. */
+template <class F>
+static __device__ __forceinline__ void
+make_terms(const struct evaluate_task &task, const tile<F> &terms, uint64_t entry, unsigned count)
+{
+    unsigned i = threadIdx.x;
+    struct evaluate_index now = read_index(task, entry + i, i < count);
+    struct evaluate_index next =
+        read_index(task, entry + i + EVALUATE_THREADS, i + EVALUATE_THREADS < count);
+    F value = read_value<F>(task, now);
+
+#pragma unroll 1
+    for (; i < count; i += EVALUATE_THREADS) {
+        F next_value = read_value<F>(task, next);
+        unsigned after = i + 2 * EVALUATE_THREADS;
+        uint32_t coefficient = now.coefficient;
+
+        now = next;
+        next = read_index(task, entry + after, after < count);
+        if (!value.is_zero())
+            value = value * F::load(task.dictionary + (size_t)coefficient * F::WORDS);
+        terms.put(i, value);
+        value = next_value;
+    }
+}
+
+/* ---- sums ---- */
 
 /* A thread's steps: the sum of the row it leaves open, and of the first row that it ends. */
 template <class F> struct evaluate_walk {
@@ -164,9 +221,7 @@ static __device__ __forceinline__ unsigned sum_tile(const struct evaluate_task &
     __syncthreads();
     unsigned rows = (unsigned)evaluate_rows_ended(
         length, rows_max, [&](uint64_t i) { return (uint64_t)memory.row_end[i]; });
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < length - rows; i += EVALUATE_THREADS)
-        terms.put(i, evaluate_term<F>(task, entry + i));
+    make_terms<F>(task, terms, entry, length - rows);
     __syncthreads();
     uint32_t *ret_rows = task.ret_values + (task.path.first_row + row) * F::WORDS;
     struct evaluate_walk<F> walk = walk_steps<F>(memory, terms, rows, length, ret_rows);
@@ -191,9 +246,7 @@ __global__ void __launch_bounds__(EVALUATE_THREADS, EVALUATE_BLOCKS_EACH)
     if (threadIdx.x == EVALUATE_THREADS - 1)
         memory.carry[0] = F::zero();
     if (begin < length)
-        row = evaluate_rows_ended(begin, task.path.rows, [&](uint64_t i) {
-            return evaluate_entry(&task.path, i + 1) - first_entry;
-        });
+        row = rows_ended_by_block(task.path, begin);
     for (uint64_t step = begin; step < end; step += EVALUATE_TILE, turn ^= 1) {
         uint64_t left = end - step;
 
