@@ -159,6 +159,8 @@ class Recorder:
     def environment(self, tag):
         if not self.is_on:
             return {}
+        for old in self.folder.glob(f"{tag}.*.cupti*"):
+            old.unlink()
         path = os.environ.get("LD_LIBRARY_PATH")
         return {"CUDA_INJECTION64_PATH": str(self.module),
                 "CUZK_CUPTI_FILE": str(self.folder / f"{tag}.%p.cupti"),
