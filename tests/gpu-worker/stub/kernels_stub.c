@@ -304,8 +304,8 @@ static int run_quotient(void *arguments)
 {
     const struct kernel *k = arguments;
     const uint64_t *table = k->in[0];
-    const size_t bytes = transform_table_bytes(k->log2);
-    CHECK_DEVICE("table of transform_quotient", table, bytes);
+    const size_t bytes = (size_t)CURVE_FR_BYTES << k->log2;
+    CHECK_DEVICE("table of transform_quotient", table, transform_table_bytes(k->log2));
     CHECK_DEVICE("a of transform_quotient", k->out[0], bytes);
     CHECK_DEVICE("b of transform_quotient", k->out[1], bytes);
     CHECK_DEVICE("scalars of transform_quotient", k->out[2], bytes);
@@ -328,11 +328,11 @@ int transform_quotient(enum curve_id curve, const void *table, unsigned log2, vo
 {
     if (!is_possible(curve, log2))
         return -EINVAL;
-    const size_t bytes = transform_table_bytes(log2);
+    const size_t bytes = (size_t)CURVE_FR_BYTES << log2;
     const struct kernel kernel = {
         .curve = curve_by_id(curve), .log2 = log2, .in = {table}, .out = {a, b, ret_scalars}};
     const struct argument arguments[] = {
-        {table, bytes}, {a, bytes}, {b, bytes}, {ret_scalars, bytes}};
+        {table, transform_table_bytes(log2)}, {a, bytes}, {b, bytes}, {ret_scalars, bytes}};
     return launch(STUB_transform_quotient, &kernel, run_quotient, ret_scalars, arguments, 4,
                   stream);
 }
