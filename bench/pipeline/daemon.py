@@ -11,8 +11,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 # From this file's folder: everything in one folder, a build tree, an installation.
-PLACES = (".", "..", "../../supervisor", "../../client", "../../gpu-worker/cuda", "../cupti",
-          "../../../bin", "../../../bin/..")
+PLACES = (".", "../../supervisor", "../../client", "..", "../cupti", "../../gpu-worker/cuda",
+          "../../../bin", "../../../sbin")
 HUGEPAGE = 2 << 20
 
 
