@@ -1,6 +1,7 @@
 /* A key with known toxic waste and the three files that it can be written to. For make_key. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct key {
     const struct key_points_maker *maker;
     void *maker_state;
     struct pool *pool;
+    bool leaves_out_c; /* of a prepared key; its coefficients stay in the dictionary */
 };
 
 /* scalars[i] * generator, with a line on stderr of what took how long. */
@@ -24,8 +26,8 @@ int key_multiply(const struct key *key, const char *what, bool is_g2, const stru
 
 /* snarkjs's .zkey. A file that could not be written whole is removed, here and below. */
 int key_zkey_write(const struct key *key, const char *path, struct reason *reason);
-/* A prepared key (groth16/key/prepared.h) with C: the bytes that prepared_write makes of that .zkey
- * and the .r1cs. */
+/* A prepared key (groth16/key/prepared.h): the bytes that prepared_write makes of that .zkey and
+ * the .r1cs. */
 int key_image_write(const struct key *key, const char *path, struct reason *reason);
 /* The verification key in JSON, marked unsafe. */
 int key_vkey_write(const struct key *key, const char *path, struct reason *reason);

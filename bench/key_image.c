@@ -42,7 +42,7 @@ static void fill_header(const struct key *key, struct prepared_header *header)
     header->version = PREPARED_VERSION;
     header->layout = PREPARED_LAYOUT_SNARKJS;
     header->curve_id = constraints->curve->id;
-    header->has_c = 1;
+    header->has_c = !key->leaves_out_c;
     header->shape = (struct prepared_shape){
         .variable_count = constraints->variable_count,
         .public_count = constraints->public_count,
@@ -52,7 +52,7 @@ static void fill_header(const struct key *key, struct prepared_header *header)
         .dictionary_count = constraints->dictionary.count,
         .a_entry_count = constraints->a.entry_count,
         .b_entry_count = constraints->b.entry_count,
-        .c_entry_count = constraints->c.entry_count,
+        .c_entry_count = key->leaves_out_c ? 0 : constraints->c.entry_count,
         .slab_bytes = slab_layout_make(constraints->variable_count, constraints->domain_log2).bytes,
     };
     prepared_format_place(header, constraints->curve);

@@ -106,7 +106,8 @@ static int make_setup(struct maker *m)
     if (error)
         return error;
     step_done(m, "scalars");
-    m->key = (struct key){constraints, &m->setup, m->points, NULL, m->pool};
+    m->key =
+        (struct key){constraints, &m->setup, m->points, NULL, m->pool, m->options->leaves_out_c};
     error = m->points->create(constraints->curve, 3 * m->setup.variables + m->setup.domain,
                               m->setup.variables, m->pool, &m->key.maker_state, &m->reason);
     if (error == 0)

@@ -20,6 +20,8 @@ static void print_usage(FILE *out)
         "  --prepared FILE        proving key to write, as `cuzkctl circuit add` prepares it; "
         "what\n"
         "                         FILE of `circuit add --zkey FILE` may be instead of a .zkey\n"
+        "  --without-c            no C in the prepared key: witnesses are not checked against it,\n"
+        "                         as where a circuit is added without its .r1cs\n"
         "  --vkey FILE            verification key (JSON) to write\n"
         "  --seed N               default 1\n"
         "  --threads N            default: all processors\n"
@@ -98,6 +100,9 @@ static bool parse_one(int option, const char *value, struct make_key_options *op
     case 'R':
         options->write_r1cs = value;
         break;
+    case 'x':
+        options->leaves_out_c = true;
+        break;
     case 'c':
         is_good = parse_circuit(value, options);
         break;
@@ -157,6 +162,7 @@ int make_key_options_parse(int argc, char **argv, struct make_key_options *ret)
         {"curve", required_argument, NULL, 'C'},
         {"zkey", required_argument, NULL, 'z'},
         {"prepared", required_argument, NULL, 'p'},
+        {"without-c", no_argument, NULL, 'x'},
         {"vkey", required_argument, NULL, 'v'},
         {"witness-folder", required_argument, NULL, 'f'},
         {"witnesses", required_argument, NULL, 'n'},

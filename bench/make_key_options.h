@@ -11,6 +11,7 @@ struct make_key_options {
     bool is_synthetic;
     struct synthetic synthetic;
     const char *write_r1cs, *zkey, *prepared, *vkey, *witness_folder; /* NULL: not wanted */
+    bool leaves_out_c;
     uint64_t seed, witness_count;
     unsigned threads;
 };

@@ -28,6 +28,7 @@ enum {
     PARTITIONS_MAX = 4096,
     VECTOR_COUNT = 3, /* a, b, c */
     SYNTHESIS_MAX = 64,
+    STAGING_BYTES = 256 << 20, /* of the device, where every copy ends */
     AHEAD = 2, /* synthesised partitions that may wait for the device, beside those in synthesis */
 };
 
@@ -44,7 +45,7 @@ struct baseline {
     struct load load;
     struct load_memory slab; /* the witness; the same for every partition */
     struct device *device;   /* NULL: no CUDA driver, copies go to `copy` */
-    uint64_t device_memory;
+    uint64_t staging;
     void *copy;
     size_t vector_bytes, rows;
     struct fragmented_heap heap;
@@ -123,12 +124,16 @@ static int upload(struct baseline *b, const struct vectors *vectors)
 {
     uint64_t took_ns;
     int error = 0;
-    for (int i = 0; i < VECTOR_COUNT && error == 0; i++) {
-        if (b->device)
-            error = device_copy(b->device, b->device_memory, vectors->values[i], b->vector_bytes,
-                                &took_ns);
-        else
-            memcpy(b->copy, vectors->values[i], b->vector_bytes);
+    for (int i = 0; i < VECTOR_COUNT; i++) {
+        const uint8_t *from = (const uint8_t *)vectors->values[i];
+        for (size_t at = 0; at < b->vector_bytes && error == 0; at += STAGING_BYTES) {
+            const size_t left = b->vector_bytes - at;
+            const size_t bytes = left < STAGING_BYTES ? left : STAGING_BYTES;
+            if (b->device)
+                error = device_copy(b->device, b->staging, from + at, bytes, &took_ns);
+            else
+                memcpy(b->copy, from + at, bytes);
+        }
     }
     return error;
 }
@@ -204,26 +209,26 @@ static int run(struct baseline *b)
     return error;
 }
 
-static int prepare(struct baseline *b)
+/* Before the backend takes all of the device's memory. */
+static int open_device(struct baseline *b)
 {
     char text[256];
     int error = device_open(&b->device, text, sizeof text);
+    if (error == 0)
+        return device_malloc(b->device, STAGING_BYTES, &b->staging);
+    fprintf(stderr, "baseline: %s: copies go to host memory and say nothing\n", text);
+    b->device = NULL;
+    b->copy = malloc(STAGING_BYTES);
+    return b->copy ? 0 : -ENOMEM;
+}
+
+static int prepare(struct baseline *b)
+{
     b->rows = (size_t)1 << b->load.prepared.shape.domain_log2;
     b->vector_bytes = b->rows * CURVE_FR_BYTES;
-    if (error == 0) {
-        error = device_malloc(b->device, b->vector_bytes, &b->device_memory);
-    } else {
-        fprintf(stderr, "baseline: %s: copies go to host memory and say nothing\n", text);
-        b->device = NULL;
-        b->copy = malloc(b->vector_bytes);
-        error = b->copy ? 0 : -ENOMEM;
-    }
-    if (error == 0)
-        error = load_slab_create(&b->load, 0, true, &b->slab);
+    int error = load_slab_create(&b->load, 0, true, &b->slab);
     if (error == 0)
         error = fragmented_heap_create(b->heap_bytes, &b->heap);
-    if (error < 0 && !b->load.fault[0])
-        snprintf(b->load.fault, sizeof b->load.fault, "%s", strerror(-error));
     return error;
 }
 
@@ -339,7 +344,9 @@ int parts_baseline(int argc, char **argv)
     int error = parse_options(argc, argv, &load, &b);
     if (error)
         return error - 1;
-    error = load_init(&b.load, &load);
+    error = open_device(&b);
+    if (error >= 0)
+        error = load_init(&b.load, &load);
     if (error >= 0)
         error = prepare(&b);
     if (error >= 0)
@@ -348,7 +355,8 @@ int parts_baseline(int argc, char **argv)
         fprintf(stderr, "baseline: %s\n", b.load.fault[0] ? b.load.fault : strerror(-error));
     else
         print_json(&b);
-    load_slab_destroy(&b.load, 0, &b.slab);
+    if (b.load.ops)
+        load_slab_destroy(&b.load, 0, &b.slab);
     load_destroy(&b.load);
     if (b.device)
         device_close(b.device);

@@ -48,6 +48,8 @@ def options():
                               "sha zeros, ones and words; default %(default)s")
     circuit.add_argument("--curve", default="bn254", choices=("bn254", "bls12-381"))
     circuit.add_argument("--witnesses", type=int, default=2, help="different ones, taken in turn")
+    circuit.add_argument("--without-c", action="store_true", help="a key that witnesses are not "
+                         "checked against, as where a circuit is added without its .r1cs")
     circuit.add_argument("--make-on", choices=("cpu", "gpu"), default="cpu",
                          help="what makes the key; default cpu")
     circuit.add_argument("--folder", type=Path, help="keep keys and recordings here, and use keys "
@@ -107,7 +109,8 @@ class Inputs:
     def __init__(self, args, folder):
         self.key, self.witnesses = args.key, args.witness
         if self.key is None:
-            made = folder / f"{args.circuit.replace(':', '')}.{args.curve}"
+            made = folder / (f"{args.circuit.replace(':', '')}.{args.curve}"
+                             + (".without-c" if args.without_c else ""))
             self.key = made / "key.czk"
             self.witnesses = [made / f"w{i + 1}.wtns" for i in range(args.witnesses)]
             if not all(p.exists() for p in (self.key, *self.witnesses)):
@@ -116,6 +119,7 @@ class Inputs:
                 run(find_program("cuzk-bench"), "make-key", "--circuit", args.circuit, "--curve",
                     args.curve, "--prepared", self.key, "--vkey", made / "vkey.json",
                     "--witness-folder", made, "--witnesses", args.witnesses,
+                    *(["--without-c"] if args.without_c else []),
                     *(["--gpu"] if args.make_on == "gpu" else []), timeout=1800)
                 say(f"made {args.circuit} on {args.curve}: {time.monotonic() - begin:.1f} s")
         self.witness_bytes = self.witnesses[0].stat().st_size
@@ -183,7 +187,7 @@ class Bench:
         self.recorder = Recorder(args, folder)
         self.inputs = Inputs(args, folder)
         self.evaluates_on_gpu = args.backend == "cuda" and args.evaluate != "cpu"
-        self.report = {"circuit": args.circuit if args.key is None else str(args.key),
+        self.report = {"circuit": args.circuit if args.key is None else args.key.name,
                        "curve": args.curve, "command": " ".join(sys.argv[1:])}
 
     # ---- parts without a daemon

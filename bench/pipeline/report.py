@@ -66,6 +66,15 @@ def partition_gaps(activity, spans, begin, end):
     return intervals.handover_gaps(inside, activity.busy())
 
 
+def synthesis_share(events, begin, end):
+    """How much of the window the synthesis workers were at work, on average."""
+    workers = {e.worker for e in events if e.worker.startswith("synth")}
+    shares = [intervals.covered(intervals.union([(e.begin, e.end) for e in events
+                                                 if e.worker == worker]), begin, end)
+              for worker in workers]
+    return sum(shares) / len(shares) / (end - begin) if shares else None
+
+
 def daemon_figures(activity, events, lost, begin, end):
     spans = recorded.partition_spans(events)
     ended = [s for s in spans.values() if begin <= s[1] < end]
@@ -80,11 +89,24 @@ def daemon_figures(activity, events, lost, begin, end):
         "upload_gb_s": rate_gb_s(uploads(activity, begin, end)),
         "upload_bytes": median([e.bytes for e in events if e.phase == "upload" and e.bytes]),
         "phases_ms": phase_medians(events, begin, end),
+        "synthesis_share": synthesis_share(events, begin, end),
         "records_lost": activity.dropped, "trace_lost": lost,
         "clock_spread_us": activity.clock_spread_ns / 1e3,
     }
     figures.update(device_time(activity, begin, end))
     return figures
+
+
+def key_copy(activity, end):
+    """The copies of the key to the device, before the first partition: their rate, and that of all
+    of them with the pauses between."""
+    copies = [(b, e, size) for b, e, size, _, kind in activity.copies
+              if kind == recorded.TO_DEVICE and size >= UPLOAD_BYTES_MIN and e <= end]
+    if not copies:
+        return {}
+    size = sum(c[2] for c in copies)
+    return {"key_copy_gb_s": size / sum(e - b for b, e, _ in copies), "key_copies": len(copies),
+            "key_copy_gb_s_with_pauses": size / (max(c[1] for c in copies) - copies[0][0])}
 
 
 def backend_figures(said, activity):
@@ -114,6 +136,7 @@ def backend_figures(said, activity):
         "phases_ms": {p: median(by_phase[p]) / 1e6 for p in PHASES if p in by_phase},
         "upload_gb_s": rate_gb_s(transfers)})
     if activity:
+        figures.update(key_copy(activity, begin))
         figures.update(device_time(activity, begin, end))
         figures["kernel_ms"] = figures["busy_share"] * figures["ms_per_partition"]
     return figures
@@ -175,6 +198,7 @@ def daemon_text(title, f):
         f"  upload                      {number(f['upload_gb_s'], 2)} GB/s, "
         f"{int(f['upload_bytes'] or 0)} bytes a partition",
         f"  ms a partition              {phases_line(f['phases_ms'])}",
+        f"  synthesis workers busy      {percent(f['synthesis_share'])}",
         f"  verified by the finalizer   {f['verified_in_window']}; jobs failed {f['jobs_failed']}, "
         f"worker restarts {f['restarts']}, moments without a backlog {f['starved']}"]
 
@@ -187,6 +211,8 @@ def backend_text(f):
         f"  ms a partition              {phases_line(f['phases_ms'])}",
         f"  upload                      {number(f['upload_gb_s'], 2)} GB/s; key loaded in "
         f"{number(f['key_load_ms'], 0)} ms: {f['key_text']}",
+        f"  key's copy                  {number(f.get('key_copy_gb_s'), 1)} GB/s, with pauses "
+        f"{number(f.get('key_copy_gb_s_with_pauses'), 1)}",
         f"  verified                    {f['verified'] and f['sums_agree']}"]
     if "busy_share" in f:
         lines.insert(2, f"  GPU busy                    {percent(f['busy_share'])}, kernels "
