@@ -85,10 +85,10 @@ struct workspace workspace_max(const struct workspace *a, const struct workspace
 {
     struct workspace most = {
         .witness_bytes = larger(a->witness_bytes, b->witness_bytes),
-        .witness_count = (unsigned)larger(a->witness_count, b->witness_count),
+        .witness_count = larger(a->witness_count, b->witness_count),
         .evaluation_bytes = larger(a->evaluation_bytes, b->evaluation_bytes),
         .scalars_bytes = larger(a->scalars_bytes, b->scalars_bytes),
-        .scalars_count = (unsigned)larger(a->scalars_count, b->scalars_count),
+        .scalars_count = larger(a->scalars_count, b->scalars_count),
         .chunk_bytes = larger(a->chunk_bytes, b->chunk_bytes),
         .sums_bytes = larger(a->sums_bytes, b->sums_bytes),
     };
@@ -175,7 +175,7 @@ static void lay_out_workspace(const struct prepared *prepared, const struct plan
     const uint64_t domain = (uint64_t)1 << plan->domain_log2;
     plan->workspace = (struct workspace){
         .witness_bytes = (uint64_t)plan->variable_count * CURVE_FR_BYTES,
-        .witness_count = (unsigned)larger(PLAN_WITNESSES, choice->pass_count),
+        .witness_count = larger(PLAN_WITNESSES, choice->pass_count),
         .evaluation_bytes = domain * CURVE_FR_BYTES,
         .scalars_bytes = domain * CURVE_FR_BYTES,
         .scalars_count = choice->pass_count,

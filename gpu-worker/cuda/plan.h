@@ -31,10 +31,10 @@ enum {
  * compute streams have a plan and a scratch each. */
 struct workspace {
     uint64_t witness_bytes; /* one witness */
-    unsigned witness_count;
+    uint64_t witness_count;
     uint64_t evaluation_bytes; /* a, and b */
     uint64_t scalars_bytes;    /* one partition's scalars of H */
-    unsigned scalars_count;
+    uint64_t scalars_count;
     uint64_t plan_bytes[2], scratch_bytes[2]; /* by stream */
     uint64_t chunk_bytes;                     /* each of two; 0: nothing is streamed */
     uint64_t sums_bytes;                      /* of a partition: of every chunk */
