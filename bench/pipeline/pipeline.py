@@ -206,9 +206,10 @@ class Bench:
                 *(["--plugin", plugin] if plugin else [])]
 
     def copy(self):
+        size = self.inputs.slab_bytes(self.evaluates_on_gpu)
+        reserve_hugepages(size)
         try:
-            self.report["copy"] = self.part("copy", "--bytes",
-                                            self.inputs.slab_bytes(self.evaluates_on_gpu))
+            self.report["copy"] = self.part("copy", "--bytes", size)
         except Stopped as why:
             if self.args.backend == "cuda" and not self.args.plugin:
                 raise
