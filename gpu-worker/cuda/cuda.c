@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +21,7 @@ enum {
     CUDA_PARTITIONS_USEFUL_LIMITED = 2 * PLAN_PASS_MAX,
     /* What the driver takes for itself later: local memory of kernels, mostly. */
     CUDA_MARGIN_BYTES = 512 << 20,
-    CUDA_ARENA_BYTES_MIN = 64 << 10, /* the least that a key of any use takes */
-    CUDA_DETACH_S_MAX = 60,
+    CUDA_ARENA_BYTES_MIN = 64 << 10,                    /* the least that a key of any use takes */
     CUDA_SUMS_BYTES = PLAN_CHUNKS_MAX * SUMS_BYTES_MAX, /* pinned, of a partition */
 };
 
@@ -177,7 +175,7 @@ static void release_host_memory(struct backend *backend)
             driver_host_unregister(key->job.memory);
         free(key);
     }
-    for (unsigned i = 0; i < BACKEND_SLAB_COUNT; i++)
+    for (unsigned i = 0; i < SLAB_COUNT; i++)
         if (backend->slabs[i].is_pinned && !backend->is_lost)
             driver_host_unregister(backend->slabs[i].job.memory);
 }
@@ -259,101 +257,6 @@ static int cuda_event_fd(const struct backend *backend)
     return backend->event_fd;
 }
 
-/* Slabs. */
-
-static void slab_on_job(struct registrar_job *job, void *context)
-{
-    struct backend *backend = context;
-    struct slab *slab = (struct slab *)((char *)job - offsetof(struct slab, job));
-    const struct work work = {job->result,
-                              job->is_release ? "letting go of a slab" : "registering a slab"};
-    char text[BACKEND_TEXT_BYTES] = "";
-    enum backend_fault fault = BACKEND_FAULT_NONE;
-    if (job->result != DRIVER_OK)
-        fault = engine_fault(backend, &work, text);
-    pthread_mutex_lock(&backend->mutex);
-    if (job->is_release) {
-        slab->state = SLAB_NONE;
-        slab->is_pinned = false;
-    } else {
-        slab->is_pinned = fault == BACKEND_FAULT_NONE;
-        slab->state = slab->is_pinned || !backend->requires_pinned ? SLAB_ATTACHED : SLAB_REFUSED;
-        snprintf(slab->text, sizeof slab->text,
-                 slab->state == SLAB_REFUSED
-                     ? "%.170s; raise LimitMEMLOCK=, or set [GPU] RequirePinned=no"
-                     : "%.255s",
-                 text);
-        slab->has_event = true;
-        backend->slab_events++;
-        outbox_ring(&backend->outbox);
-    }
-    pthread_cond_broadcast(&backend->slab_changed);
-    pthread_mutex_unlock(&backend->mutex);
-}
-
-static int cuda_attach_slab(struct backend *backend, uint32_t index, const void *memory,
-                            size_t bytes)
-{
-    if (index >= BACKEND_SLAB_COUNT || !memory || bytes == 0)
-        return -EINVAL;
-    struct slab *slab = &backend->slabs[index];
-    pthread_mutex_lock(&backend->mutex);
-    const bool is_free = slab->state == SLAB_NONE || slab->state == SLAB_REFUSED;
-    if (is_free)
-        slab->state = SLAB_ATTACHING;
-    pthread_mutex_unlock(&backend->mutex);
-    if (!is_free)
-        return -EEXIST;
-    slab->job = (struct registrar_job){
-        .memory = memory, .bytes = bytes, .done = slab_on_job, .context = backend};
-    registrar_submit(backend->registrar, &slab->job);
-    return 0;
-}
-
-/* Whether the slab came to this state in time. Mutex held. */
-static bool slab_wait(struct backend *backend, const struct slab *slab, enum slab_state left)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += CUDA_DETACH_S_MAX;
-    while (slab->state == left)
-        if (pthread_cond_timedwait(&backend->slab_changed, &backend->mutex, &until) == ETIMEDOUT)
-            return false;
-    return true;
-}
-
-static int cuda_detach_slab(struct backend *backend, uint32_t index)
-{
-    if (index >= BACKEND_SLAB_COUNT)
-        return -EINVAL;
-    struct slab *slab = &backend->slabs[index];
-    int error = 0;
-    pthread_mutex_lock(&backend->mutex);
-    for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
-        if (backend->flights[i].state != FLIGHT_FREE &&
-            backend->flights[i].partition.slab_index == index)
-            error = -EBUSY;
-    if (error == 0 && !slab_wait(backend, slab, SLAB_ATTACHING))
-        error = -ETIMEDOUT;
-    if (error == 0 && slab->has_event) {
-        slab->has_event = false;
-        backend->slab_events--;
-    }
-    if (error == 0 && slab->is_pinned) {
-        if (slab->state != SLAB_DETACHING) {
-            slab->state = SLAB_DETACHING;
-            slab->job.is_release = true;
-            registrar_submit(backend->registrar, &slab->job);
-        }
-        if (!slab_wait(backend, slab, SLAB_DETACHING))
-            error = -ETIMEDOUT;
-    } else if (error == 0) {
-        slab->state = SLAB_NONE;
-    }
-    pthread_mutex_unlock(&backend->mutex);
-    return error;
-}
-
 /* Keys. */
 
 static void key_enqueue(struct backend *backend, struct key *key)
@@ -421,7 +324,7 @@ static int check_partition(const struct backend *backend, const struct backend_p
     if (!key || key->state != KEY_LOADED)
         return -ENOENT;
     const struct slab_layout layout = prepared_slab_layout(key->prepared);
-    if (!partition->slab || partition->slab_index >= BACKEND_SLAB_COUNT ||
+    if (!partition->slab || partition->slab_index >= SLAB_COUNT ||
         partition->slab_bytes < slab_layout_used_bytes(&layout, partition->has_evaluations))
         return -EINVAL;
     return 0;
@@ -499,34 +402,13 @@ static void on_taken(struct backend *backend, const struct backend_event *event)
     }
 }
 
-static bool take_slab_event(struct backend *backend, struct backend_event *ret_event)
-{
-    for (uint32_t i = 0; i < BACKEND_SLAB_COUNT && backend->slab_events; i++) {
-        struct slab *slab = &backend->slabs[i];
-        if (!slab->has_event)
-            continue;
-        const bool is_refused = slab->state == SLAB_REFUSED;
-        *ret_event = (struct backend_event){
-            .kind = is_refused ? BACKEND_SLAB_REFUSED : BACKEND_SLAB_ATTACHED,
-            .fault = is_refused ? BACKEND_FAULT_MEMORY : BACKEND_FAULT_NONE,
-            .id = i,
-            .is_unpinned = !is_refused && !slab->is_pinned,
-        };
-        memcpy(ret_event->text, slab->text, sizeof ret_event->text);
-        slab->has_event = false;
-        backend->slab_events--;
-        return true;
-    }
-    return false;
-}
-
 static int cuda_poll(struct backend *backend, struct backend_event *ret_event)
 {
     bool found = true;
     pthread_mutex_lock(&backend->mutex);
     if (outbox_take(&backend->outbox, ret_event)) {
         on_taken(backend, ret_event);
-    } else if (take_slab_event(backend, ret_event)) {
+    } else if (slab_take_event(backend, ret_event)) {
         /* nothing else to note */
     } else if (backend->is_lost && !backend->is_lost_told) {
         backend->is_lost_told = true;
@@ -546,8 +428,8 @@ const struct backend_ops cuzk_backend_plugin = {
     .close = cuda_close,
     .describe = cuda_describe,
     .event_fd = cuda_event_fd,
-    .attach_slab = cuda_attach_slab,
-    .detach_slab = cuda_detach_slab,
+    .attach_slab = slab_attach,
+    .detach_slab = slab_detach,
     .load_key = cuda_load_key,
     .drop_key = cuda_drop_key,
     .start = cuda_start,

@@ -21,14 +21,13 @@
 #include "gpu-worker/cuda/pass.h"
 #include "gpu-worker/cuda/plan.h"
 #include "gpu-worker/cuda/registrar.h"
+#include "gpu-worker/cuda/slab.h"
 #include "gpu-worker/cuda/timeline.h"
 #include "gpu-worker/cuda/work.h"
 #include "groth16/pool.h"
 
 enum {
     ENGINE_WAKE_MS = 50,
-    /* Slabs of the supervisor and one for the known-answer proof. */
-    BACKEND_SLAB_COUNT = SLABS_MAX + 1,
     WITNESSES_MAX = 2 * PLAN_PASS_MAX,
 };
 
@@ -44,22 +43,6 @@ enum engine_stream {
     STREAM_BELL_COMPUTE,
     STREAM_BELL_LOAD,
     STREAM_COUNT,
-};
-
-enum slab_state {
-    SLAB_NONE,
-    SLAB_ATTACHING,
-    SLAB_ATTACHED, /* is_pinned: registered */
-    SLAB_REFUSED,
-    SLAB_DETACHING,
-};
-
-struct slab {
-    struct registrar_job job;
-    enum slab_state state;
-    bool is_pinned;
-    bool has_event; /* SLAB_ATTACHED or SLAB_REFUSED, not yet polled */
-    char text[BACKEND_TEXT_BYTES];
 };
 
 struct backend {
@@ -85,7 +68,7 @@ struct backend {
     /* Loading and dropping, in the order of calls; one more that is answered this moment. */
     struct key *key_queue[BACKEND_KEY_CALLS_MAX + 1];
     unsigned key_queue_count;
-    struct slab slabs[BACKEND_SLAB_COUNT];
+    struct slab slabs[SLAB_COUNT];
     unsigned slab_events; /* slabs with has_event */
     struct outbox outbox;
 

@@ -48,8 +48,8 @@ struct key {
     enum key_step step;
     struct registrar_job job;
     uint64_t begin_ns, registered_ns, copied_ns; /* the parts of a load end */
-    bool is_registered; /* the image is readable to the copy engine */
-    bool is_unpinned;   /* it should be and is not */
+    bool is_registered;                          /* the image is readable to the copy engine */
+    bool is_unpinned;                            /* it should be and is not */
     char unpinned_text[BACKEND_TEXT_BYTES / 2];
     struct plan plan;
     uint8_t *memory; /* device */

@@ -13,6 +13,7 @@
 
 #include "gpu-worker/cuda/arena.h"
 #include "gpu-worker/cuda/msm.h"
+#include "gpu-worker/cuda/workspace.h"
 #include "groth16/key/prepared.h"
 #include "groth16/verify/sums.h"
 
@@ -25,25 +26,6 @@ enum {
     /* Chunks of a streamed key's scalars; each leaves its own sums, which the host adds. */
     PLAN_CHUNKS_MAX = 64,
     PLAN_TEXT_BYTES = BACKEND_TEXT_BYTES,
-};
-
-/* Device memory that all keys use in turn; each part as large as the largest key needs it. The two
- * compute streams have a plan and a scratch each. */
-struct workspace {
-    uint64_t witness_bytes; /* one witness */
-    uint64_t witness_count;
-    uint64_t evaluation_bytes; /* a, and b */
-    uint64_t scalars_bytes;    /* one partition's scalars of H */
-    uint64_t scalars_count;
-    uint64_t plan_bytes[2], scratch_bytes[2]; /* by stream */
-    uint64_t chunk_bytes;                     /* each of two; 0: nothing is streamed */
-    uint64_t sums_bytes;                      /* of a partition: of every chunk */
-};
-
-/* Offsets in the workspace's range. */
-struct workspace_layout {
-    uint64_t witness_off, a_off, b_off, scalars_off, plan_off[2], scratch_off[2], chunk_off[2];
-    uint64_t evaluate_off, sums_off, bytes;
 };
 
 struct plan {
@@ -82,10 +64,6 @@ static inline bool plan_has_passes(const struct plan *plan)
 {
     return plan_is_streamed(plan) || plan->witness_chunks > 1 || plan->quotient_chunks > 1;
 }
-
-void workspace_layout(const struct workspace *workspace, struct workspace_layout *ret_layout);
-/* Each part as large as in the larger of the two. */
-struct workspace workspace_max(const struct workspace *a, const struct workspace *b);
 
 /* For a key beside what the arena holds already: `workspace` lies there at workspace_memory (NULL:
  * none yet) and may be replaced by a larger one. 0; -ENOMEM and ret->text says need and free;
