@@ -132,15 +132,15 @@ template <class F, class C> struct transform_launch {
     {
         return launch_kernel(run_pass<F, KIND, INVERSE>,
                              dim3(1u << (pass.log2 - pass.tile_log2), count),
-                             dim3(1u << (pass.tile_log2 - TILE_RADIX)), tile_bytes(pass.tile_log2),
-                             tile_bytes(TILE_LOG2_MAX), pass, stream);
+                             dim3(1u << (pass.tile_log2 - GROUP_STAGES)),
+                             tile_bytes(pass.tile_log2), tile_bytes(TILE_LOG2_MAX), pass, stream);
     }
 
     template <enum pass_kind KIND>
     static cudaError_t launch_together(const pass &pass, cudaStream_t stream)
     {
         return launch_kernel(run_together<F, KIND>, dim3(1u << (pass.log2 - pass.tile_log2)),
-                             dim3(1u << (pass.tile_log2 - TOGETHER_RADIX), TRANSFORM_BATCH_MAX),
+                             dim3(1u << (pass.tile_log2 - GROUP_STAGES), TRANSFORM_BATCH_MAX),
                              TRANSFORM_BATCH_MAX * tile_bytes(pass.tile_log2),
                              TRANSFORM_BATCH_MAX * tile_bytes(TOGETHER_TILE_LOG2_MAX), pass,
                              stream);

@@ -40,8 +40,8 @@ int transform_up(enum curve_id curve, const void *table, unsigned log2, bool inv
 
 /* As curve.h's `quotient`: a and b (2^log2 fr) are overwritten, ret_scalars (2^log2 scalars) is
  * ready for the sum with H. The table covers log2 or more. Domains below the
- * largest of the field only: 2^27 on BN254, whose field has no odd coset for 2^28 (the roots of
- * order 2^29 that a snarkjs key asks for do not exist). -EINVAL beyond. */
+ * largest of the field only, so 2^27 on BN254: for 2^28 a snarkjs key takes another coset, since
+ * there is no root of order 2^29, and its powers are not in T. -EINVAL beyond. */
 int transform_quotient(enum curve_id curve, const void *table, unsigned log2, void *a, void *b,
                        void *ret_scalars, void *stream);
 

@@ -4,12 +4,12 @@
  * (a, b) -> (a + T[k] b, a - T[k] b). `up` undoes that from the last stage to the first, up to the
  * factor n. T[k] is the product over the bits j of k of the roots of order 2^(j + 2), so that
  * 1 / T[k] = -T[k with the bits below its highest one flipped]: one table serves both ways. Every
- * butterfly costs one product, those of T[0] = 1 none in the first three stages; there are no
+ * butterfly costs one product, those of T[0] = 1 none in the first two stages; there are no
  * twiddles between passes.
  *
  * A pass takes its stages on a tile: 2^stages rows of neighbouring columns, or in the last pass of
- * `down` (the first of `up`) a run of neighbours. Threads take 2^RADIX values at a time through up
- * to RADIX stages in registers.
+ * `down` (the first of `up`) a run of neighbours. Threads take four values at a time through two
+ * stages in registers.
  *
  * Structure of blocks and bit-reversed twiddles: Harvey 2014, "Faster arithmetic for
  * number-theoretic transforms". */
@@ -22,16 +22,16 @@
 #include "gpu-worker/cuda/transform.h"
 
 enum : unsigned {
-    TILE_LOG2_MAX = 11,
-    TILE_RADIX = 3,
-    TILE_THREADS_MAX = 1u << (TILE_LOG2_MAX - TILE_RADIX),
+    GROUP_STAGES =
+        2, /* that a thread takes in registers; 3 leave too few threads to hide latency */
+    TILE_LOG2_MAX = 10,
+    TILE_THREADS_MAX = 1u << (TILE_LOG2_MAX - GROUP_STAGES),
+    TILE_BLOCKS_EACH = 3,      /* on a multiprocessor at once */
     TILE_COLUMNS_LOG2_MIN = 2, /* 4 neighbours, 128 bytes */
 
-    /* Where a, b and c of a quotient go together through one block, on smaller tiles. Fewer values
-     * a thread, so that small domains still fill the device. */
-    TOGETHER_TILE_LOG2_MAX = 10,
-    TOGETHER_RADIX = 2,
-    TOGETHER_THREADS_MAX = TRANSFORM_BATCH_MAX << (TOGETHER_TILE_LOG2_MAX - TOGETHER_RADIX),
+    /* Where a, b and c of a quotient go together through one block, on smaller tiles. */
+    TOGETHER_TILE_LOG2_MAX = 9,
+    TOGETHER_THREADS_MAX = TRANSFORM_BATCH_MAX << (TOGETHER_TILE_LOG2_MAX - GROUP_STAGES),
 };
 
 static inline size_t tile_bytes(unsigned tile_log2)
@@ -159,47 +159,38 @@ static __device__ __forceinline__ void group(const tile<F> &tile, const struct p
         tile.put(first + (i << distance_log2), v[i]);
 }
 
-template <class F, unsigned RADIX, bool IS_UP, bool INVERSE>
+template <class F, bool IS_UP, bool INVERSE>
 static __device__ __forceinline__ void full_group(const tile<F> &tile, const struct pass<F> &pass,
                                                   uint32_t block, unsigned stage)
 {
     if (pass.depth + stage == 0)
-        group<F, RADIX, IS_UP, INVERSE, true>(tile, pass, block, stage, threadIdx.x);
+        group<F, GROUP_STAGES, IS_UP, INVERSE, true>(tile, pass, block, stage, threadIdx.x);
     else
-        group<F, RADIX, IS_UP, INVERSE, false>(tile, pass, block, stage, threadIdx.x);
+        group<F, GROUP_STAGES, IS_UP, INVERSE, false>(tile, pass, block, stage, threadIdx.x);
     __syncthreads();
 }
 
-/* STAGES < RADIX: each thread has several groups. */
-template <class F, unsigned RADIX, unsigned STAGES, bool IS_UP, bool INVERSE>
-static __device__ __forceinline__ void short_groups(const tile<F> &tile, const struct pass<F> &pass,
-                                                    uint32_t block, unsigned stage)
-{
-#pragma unroll 1
-    for (unsigned i = 0; i < 1u << (RADIX - STAGES); i++)
-        group<F, STAGES, IS_UP, INVERSE, false>(tile, pass, block, stage,
-                                                threadIdx.x + i * blockDim.x);
-    __syncthreads();
-}
-
-/* By blockDim.x = 2^(tile_log2 - RADIX) threads. */
-template <class F, unsigned RADIX, bool IS_UP, bool INVERSE>
+/* By blockDim.x = 2^(tile_log2 - GROUP_STAGES) threads. An odd stage is the last of down and the
+ * first of up. */
+template <class F, bool IS_UP, bool INVERSE>
 static __device__ __forceinline__ void stages_of_tile(const tile<F> &tile,
                                                       const struct pass<F> &pass, uint32_t block)
 {
-    unsigned rest = pass.stages % RADIX, full = pass.stages - rest;
+    unsigned odd = pass.stages % GROUP_STAGES, full = pass.stages - odd;
 
-    /* The odd stages are the last of down and the first of up. */
     if (!IS_UP)
-        for (unsigned stage = 0; stage < full; stage += RADIX)
-            full_group<F, RADIX, IS_UP, INVERSE>(tile, pass, block, stage);
-    if (RADIX == 3 && rest == 2)
-        short_groups<F, RADIX, 2, IS_UP, INVERSE>(tile, pass, block, full);
-    else if (rest == 1)
-        short_groups<F, RADIX, 1, IS_UP, INVERSE>(tile, pass, block, full);
+        for (unsigned stage = 0; stage < full; stage += GROUP_STAGES)
+            full_group<F, IS_UP, INVERSE>(tile, pass, block, stage);
+    if (odd) {
+#pragma unroll 1
+        for (unsigned i = 0; i < 2; i++)
+            group<F, 1, IS_UP, INVERSE, false>(tile, pass, block, full,
+                                               threadIdx.x + i * blockDim.x);
+        __syncthreads();
+    }
     if (IS_UP)
-        for (unsigned stage = full; stage > 0; stage -= RADIX)
-            full_group<F, RADIX, IS_UP, INVERSE>(tile, pass, block, stage - RADIX);
+        for (unsigned stage = full; stage > 0; stage -= GROUP_STAGES)
+            full_group<F, IS_UP, INVERSE>(tile, pass, block, stage - GROUP_STAGES);
 }
 
 /* Where the tile of a block lies in the domain. */
@@ -225,27 +216,27 @@ struct tile_position {
     }
 };
 
-template <class F, enum pass_kind KIND, bool INVERSE, unsigned RADIX>
+template <class F, enum pass_kind KIND, bool INVERSE>
 static __device__ __forceinline__ void work_on_tile(const tile<F> &tile, const struct pass<F> &pass,
                                                     const struct tile_position &position)
 {
     if (KIND != PASS_MIDDLE) {
-        stages_of_tile<F, RADIX, KIND == PASS_UP, INVERSE>(tile, pass, position.block);
+        stages_of_tile<F, KIND == PASS_UP, INVERSE>(tile, pass, position.block);
         return;
     }
-    stages_of_tile<F, RADIX, false, true>(tile, pass, position.block);
+    stages_of_tile<F, false, true>(tile, pass, position.block);
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < 1u << pass.tile_log2; i += blockDim.x)
         tile.put(i, tile.get(i) * coset_power(pass, position.base + i));
     __syncthreads();
-    stages_of_tile<F, RADIX, true, false>(tile, pass, position.block);
+    stages_of_tile<F, true, false>(tile, pass, position.block);
 }
 
 /* ---- kernels ---- */
 
 /* One tile of one array a block. */
 template <class F, enum pass_kind KIND, bool INVERSE>
-__global__ void __launch_bounds__(TILE_THREADS_MAX, 2) run_pass(struct pass<F> pass)
+__global__ void __launch_bounds__(TILE_THREADS_MAX, TILE_BLOCKS_EACH) run_pass(struct pass<F> pass)
 {
     extern __shared__ __align__(16) uint4 memory[];
     unsigned size = 1u << pass.tile_log2, threads = blockDim.x;
@@ -263,7 +254,7 @@ __global__ void __launch_bounds__(TILE_THREADS_MAX, 2) run_pass(struct pass<F> p
             tile.put(i, F::load(values + at));
     }
     __syncthreads();
-    work_on_tile<F, KIND, INVERSE, TILE_RADIX>(tile, pass, position);
+    work_on_tile<F, KIND, INVERSE>(tile, pass, position);
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < size; i += threads) {
         size_t at = position.at(i) * F::WORDS;
@@ -301,7 +292,7 @@ __global__ void __launch_bounds__(TOGETHER_THREADS_MAX, 1) run_together(struct p
             tile.put(i, F::load(pass.values[mine] + at));
     }
     __syncthreads();
-    work_on_tile<F, KIND, KIND == PASS_DOWN, TOGETHER_RADIX>(tile, pass, position);
+    work_on_tile<F, KIND, KIND == PASS_DOWN>(tile, pass, position);
     if (KIND == PASS_DOWN || !pass.finish_c) {
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < size; i += threads)
