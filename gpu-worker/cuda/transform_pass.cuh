@@ -67,16 +67,15 @@ template <class F> struct pass {
 
 /* ---- butterflies ---- */
 
-/* Without INVERSE, T[k]; with it, -1 / T[k]. */
+/* Without INVERSE, T[k]; with it, -1 / T[k]. No branch, so that loads may move ahead. */
 template <class F, bool INVERSE>
 static __device__ __forceinline__ F twiddle(const uint32_t *table, uint32_t k)
 {
-    if (INVERSE) {
-        if (k == 0)
-            return F::one().negated();
-        k ^= (0x80000000u >> __clz((int)k)) - 1;
-    }
-    return F::load(table + (size_t)k * F::WORDS);
+    if (!INVERSE)
+        return F::load(table + (size_t)k * F::WORDS);
+    uint32_t flipped = k ? k ^ ((0x80000000u >> __clz((int)k)) - 1) : 0;
+    F t = F::load(table + (size_t)flipped * F::WORDS);
+    return F::select(k == 0, F::one().negated(), t);
 }
 
 template <class F, bool INVERSE>
@@ -106,14 +105,23 @@ template <class F> static __device__ __forceinline__ void cross(F &a, F &b)
     b = difference;
 }
 
-/* w_2n^rev(i) = T[i], of which the table has the lower half: the upper one is w_2n times that. */
+/* Value i of the domain times w_2n^rev(i) = T[i], of which the table has the lower half: `power`
+ * is what it has, the upper half is w_2n times that. */
 template <class F>
 static __device__ __forceinline__ F coset_power(const struct pass<F> &pass, size_t i)
 {
     size_t half = pass.log2 ? (size_t)1 << (pass.log2 - 1) : 1;
-    F power = F::load(pass.table + (i & (half - 1)) * F::WORDS);
 
-    return i < half ? power : power * pass.root;
+    return F::load(pass.table + (i & (half - 1)) * F::WORDS);
+}
+
+template <class F>
+static __device__ __forceinline__ F coset_shift(const struct pass<F> &pass, size_t i, const F &v,
+                                                const F &power)
+{
+    F shifted = v * power;
+
+    return pass.log2 && i >> (pass.log2 - 1) ? shifted * pass.root : shifted;
 }
 
 /* ---- stages of a tile ---- */
@@ -216,6 +224,24 @@ struct tile_position {
     }
 };
 
+/* Each power is loaded one round ahead. */
+template <class F>
+static __device__ __forceinline__ void shift_tile(const tile<F> &tile, const struct pass<F> &pass,
+                                                  const struct tile_position &position)
+{
+    unsigned size = 1u << pass.tile_log2;
+    F power = coset_power(pass, position.base + threadIdx.x);
+
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < size; i += blockDim.x) {
+        unsigned next = i + blockDim.x;
+        F next_power = coset_power(pass, position.base + (next < size ? next : i));
+
+        tile.put(i, coset_shift(pass, position.base + i, tile.get(i), power));
+        power = next_power;
+    }
+}
+
 template <class F, enum pass_kind KIND, bool INVERSE>
 static __device__ __forceinline__ void work_on_tile(const tile<F> &tile, const struct pass<F> &pass,
                                                     const struct tile_position &position)
@@ -225,11 +251,37 @@ static __device__ __forceinline__ void work_on_tile(const tile<F> &tile, const s
         return;
     }
     stages_of_tile<F, false, true>(tile, pass, position.block);
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < 1u << pass.tile_log2; i += blockDim.x)
-        tile.put(i, tile.get(i) * coset_power(pass, position.base + i));
+    shift_tile(tile, pass, position);
     __syncthreads();
     stages_of_tile<F, true, false>(tile, pass, position.block);
+}
+
+/* All of a thread's loads are under way before the first value is needed. */
+template <class F>
+static __device__ __forceinline__ void load_tile(const tile<F> &tile, const struct pass<F> &pass,
+                                                 const struct tile_position &position,
+                                                 const uint32_t *values)
+{
+    F v[1 << GROUP_STAGES];
+
+#pragma unroll
+    for (unsigned i = 0; i < 1u << GROUP_STAGES; i++)
+        v[i] = F::load(values + position.at(threadIdx.x + i * blockDim.x) * F::WORDS);
+#pragma unroll
+    for (unsigned i = 0; i < 1u << GROUP_STAGES; i++)
+        tile.put(threadIdx.x + i * blockDim.x, v[i]);
+}
+
+template <class F>
+static __device__ __forceinline__ void
+load_products(const tile<F> &tile, const struct pass<F> &pass, const struct tile_position &position)
+{
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < 1u << pass.tile_log2; i += blockDim.x) {
+        size_t at = position.at(i) * F::WORDS;
+
+        tile.put(i, F::load(pass.factor_a + at) * F::load(pass.factor_b + at));
+    }
 }
 
 /* ---- kernels ---- */
@@ -244,15 +296,10 @@ __global__ void __launch_bounds__(TILE_THREADS_MAX, TILE_BLOCKS_EACH) run_pass(s
     uint32_t *values = pass.values[blockIdx.y];
     struct tile_position position(pass, blockIdx.x);
 
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += threads) {
-        size_t at = position.at(i) * F::WORDS;
-
-        if (KIND == PASS_DOWN && INVERSE && pass.factor_a)
-            tile.put(i, F::load(pass.factor_a + at) * F::load(pass.factor_b + at));
-        else
-            tile.put(i, F::load(values + at));
-    }
+    if (KIND == PASS_DOWN && INVERSE && pass.factor_a)
+        load_products(tile, pass, position);
+    else
+        load_tile(tile, pass, position, values);
     __syncthreads();
     work_on_tile<F, KIND, INVERSE>(tile, pass, position);
 #pragma unroll 1
@@ -282,15 +329,10 @@ __global__ void __launch_bounds__(TOGETHER_THREADS_MAX, 1) run_together(struct p
     tile<F> tile = {own_memory, own_memory + tile_place(size)};
     struct tile_position position(pass, blockIdx.x);
 
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < size; i += threads) {
-        size_t at = position.at(i) * F::WORDS;
-
-        if (mine == 2 && pass.factor_a)
-            tile.put(i, F::load(pass.factor_a + at) * F::load(pass.factor_b + at));
-        else
-            tile.put(i, F::load(pass.values[mine] + at));
-    }
+    if (mine == 2 && pass.factor_a)
+        load_products(tile, pass, position);
+    else
+        load_tile(tile, pass, position, pass.values[mine]);
     __syncthreads();
     work_on_tile<F, KIND, KIND == PASS_DOWN>(tile, pass, position);
     if (KIND == PASS_DOWN || !pass.finish_c) {

@@ -52,7 +52,8 @@ template <class F> __global__ void run_tiny_quotient(struct pass<F> pass)
 
         tiny_stages<F, false, true>(values, pass.table, pass.log2);
         for (unsigned i = 0; i < count; i++)
-            (F::load(values + i * F::WORDS) * coset_power(pass, i)).store(values + i * F::WORDS);
+            coset_shift(pass, i, F::load(values + i * F::WORDS), coset_power(pass, i))
+                .store(values + i * F::WORDS);
         tiny_stages<F, true, false>(values, pass.table, pass.log2);
     }
     for (unsigned i = 0; i < count; i++) {
