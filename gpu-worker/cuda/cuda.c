@@ -217,6 +217,7 @@ static void cuda_close(struct backend *backend)
     if (backend->has_driver) {
         pthread_mutex_lock(&backend->mutex);
         backend->is_stopping = true;
+        backend->is_rung = true; /* it may be looking elsewhere right now */
         pthread_cond_signal(&backend->wake);
         pthread_mutex_unlock(&backend->mutex);
         pthread_join(backend->driver, NULL);
