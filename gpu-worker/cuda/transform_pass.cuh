@@ -22,8 +22,7 @@
 #include "gpu-worker/cuda/transform.h"
 
 enum : unsigned {
-    GROUP_STAGES =
-        2, /* that a thread takes in registers; 3 leave too few threads to hide latency */
+    GROUP_STAGES = 2, /* in registers; with 3 too few threads run to hide latency */
     TILE_LOG2_MAX = 10,
     TILE_THREADS_MAX = 1u << (TILE_LOG2_MAX - GROUP_STAGES),
     TILE_BLOCKS_EACH = 3,      /* on a multiprocessor at once */

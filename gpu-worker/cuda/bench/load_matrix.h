@@ -10,7 +10,7 @@
 enum load_rows {
     LOAD_ROWS_EVEN,    /* 0 to 6 entries, wires near the row's */
     LOAD_ROWS_FAR,     /* the same, any wire */
-    LOAD_ROWS_SKEWED,  /* mostly 0 to 6; a few long ones; one has a third of all entries */
+    LOAD_ROWS_SKEWED,  /* mostly 0 to 6; a few long ones; one has over a quarter of all entries */
     LOAD_ROWS_ONE_ROW, /* all entries in one row, the others are empty */
     LOAD_ROWS_COUNT,
 };
