@@ -371,10 +371,14 @@ static void explain(const struct prepared *prepared, struct plan *plan)
         if (!plan->is_resident[i])
             snprintf(streamed + strlen(streamed), sizeof streamed - strlen(streamed), " %s",
                      names[i]);
+    if (plan_has_passes(plan))
+        snprintf(parts, sizeof parts, " in %u and %u parts", plan->witness_chunks,
+                 plan->quotient_chunks);
     if (!plan_is_streamed(plan))
-        snprintf(
-            plan->text, sizeof plan->text, "resident %s %s, evaluates on the device, workspace %s",
-            size_of(plan->key_bytes).text, tables, size_of(workspace_bytes(&plan->workspace)).text);
+        snprintf(plan->text, sizeof plan->text,
+                 "resident %s %s%s%s, evaluates on the device, workspace %s",
+                 size_of(plan->key_bytes).text, tables, parts[0] ? ", worked on" : "", parts,
+                 size_of(workspace_bytes(&plan->workspace)).text);
     else
         snprintf(plan->text, sizeof plan->text,
                  "streamed%s%s for up to %u partitions a pass (link %u ms each), the rest resident "
