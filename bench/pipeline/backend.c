@@ -173,6 +173,7 @@ static void print_json(const struct run *run)
            load->key.is_hugepage && run->load.witness.is_hugepage ? "true" : "false",
            (double)load->open_ns / 1e6, (double)load->load_ns / 1e6,
            (double)load->register_ns / 1e6, load->prepared.image_bytes, load->layout.bytes);
+    printf(" \"key_loaded_ns\": %" PRIu64 ",\n", load->loaded_ns);
     printf(" \"key_text\": \"%s\", \"warm\": %u, \"ahead\": %u, \"evaluate\": \"%s\", "
            "\"sums_agree\": %s, \"verified\": %s,\n \"partitions\": [\n",
            load->key_text, run->warm_count, run->ahead, run->has_evaluations ? "cpu" : "gpu",

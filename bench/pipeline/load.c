@@ -168,7 +168,8 @@ static int load_key(struct load *load)
     error = wait_for(load, BACKEND_KEY_LOADED, &event);
     if (error < 0)
         return error;
-    load->load_ns = clock_now_ns() - begin_ns;
+    load->loaded_ns = clock_now_ns();
+    load->load_ns = load->loaded_ns - begin_ns;
     memcpy(load->key_text, event.text, sizeof load->key_text);
     return 0;
 }

@@ -30,6 +30,7 @@ struct load {
     struct backend *backend;
     struct backend_device device;
     uint64_t open_ns, register_ns, load_ns; /* the backend's start, a slab, the key */
+    uint64_t loaded_ns;                     /* when the key was there */
     char key_text[BACKEND_TEXT_BYTES];      /* the plan, in the backend's words */
     char fault[512];                        /* of the call that failed */
 };

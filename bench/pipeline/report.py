@@ -98,8 +98,8 @@ def daemon_figures(activity, events, lost, begin, end):
 
 
 def key_copy(activity, end):
-    """The copies of the key to the device, before the first partition: their rate, and that of all
-    of them with the pauses between."""
+    """The copies of the key to the device, until it was loaded: their rate, and that of all of them
+    with the pauses between."""
     copies = [(b, e, size) for b, e, size, _, kind in activity.copies
               if kind == recorded.TO_DEVICE and size >= UPLOAD_BYTES_MIN and e <= end]
     if not copies:
@@ -136,7 +136,7 @@ def backend_figures(said, activity):
         "phases_ms": {p: median(by_phase[p]) / 1e6 for p in PHASES if p in by_phase},
         "upload_gb_s": rate_gb_s(transfers)})
     if activity:
-        figures.update(key_copy(activity, begin))
+        figures.update(key_copy(activity, said["key_loaded_ns"]))
         figures.update(device_time(activity, begin, end))
         figures["kernel_ms"] = figures["busy_share"] * figures["ms_per_partition"]
     return figures
