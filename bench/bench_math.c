@@ -1,10 +1,10 @@
-/* cuzk-bench math: how long transforms and multi-scalar multiplications take, by size, on both
- * curves, with uniform and witness-like scalars. Prints one line a size:
- * best wall time of several runs, and the processor time (all threads) of the cheapest: on a busy
- * machine the latter still tells.
+/* cuzk-bench math: how long transforms, multi-scalar multiplications and (bench_check.c) the checks
+ * of synthesis take, by size, on both curves, with uniform and witness-like scalars. Prints one
+ * line a size: best wall time of several runs, and the processor time (all threads) of the
+ * cheapest: on a busy machine the latter still tells.
  *
  *   cuzk-bench math [--threads N] [--min LOG2] [--max LOG2] [--curve bn254|bls12-381]
- *                   [--only ntt|g1|g2] */
+ *                   [--only ntt|g1|g2|check] */
 
 #include "bench/bench.h"
 
@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/bench_check.h"
 #include "groth16/curve/curve.h"
 #include "groth16/pool.h"
 
@@ -233,6 +234,17 @@ static void run_sizes(struct bench *bench)
     }
 }
 
+static int run_checks(const struct bench *bench)
+{
+    int rc = 0;
+
+    for (unsigned log2 = bench->options->log2_min;
+         is_wanted(bench, "check") && rc == 0 && log2 <= bench->options->log2_max; log2++)
+        for (int kind = 0; kind < SYNTHETIC_KIND_COUNT && rc == 0; kind++)
+            rc = bench_check(bench->curve, bench->pool, (enum synthetic_kind)kind, log2);
+    return rc;
+}
+
 static int run_curve(const struct curve *curve, const struct options *options)
 {
     struct bench bench = {.curve = curve, .options = options};
@@ -247,6 +259,8 @@ static int run_curve(const struct curve *curve, const struct options *options)
     else
         rc = -ENOMEM;
     free(work_memory);
+    if (rc == 0)
+        rc = run_checks(&bench);
     bench_destroy(&bench);
     pool_free(bench.pool);
     return rc;
@@ -289,7 +303,7 @@ int bench_math(int argc, char **argv)
     if (parse(argc, argv, &options) < 0) {
         fprintf(stderr,
                 "usage: %s [--threads N] [--min LOG2] [--max LOG2 <= 24] "
-                "[--curve bn254|bls12-381] [--only ntt|g1|g2]\n",
+                "[--curve bn254|bls12-381] [--only ntt|g1|g2|check]\n",
                 argv[0]);
         return 2;
     }

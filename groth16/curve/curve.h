@@ -17,6 +17,7 @@
 
 struct pool;
 struct matrix;
+struct matrix_check;
 struct assemble_input;
 struct verify_key;
 
@@ -85,6 +86,9 @@ struct curve {
      * rows at or beyond matrix->row_count are zero. One thread; callers split the range. */
     void (*evaluate)(const struct matrix *matrix, const uint64_t *witness, uint64_t *ret_rows,
                      size_t begin, size_t end);
+    /* The first row of [begin, end) in which A w * B w is not C w, or end. All three matrices have
+     * at least `end` rows. One thread; callers split the range. */
+    size_t (*first_broken)(const struct matrix_check *check, size_t begin, size_t end);
 
     /* groth16/verify/assemble.h and verify.h give the types and the mathematics. */
     void (*assemble)(const struct assemble_input *input, void *ret_proof);

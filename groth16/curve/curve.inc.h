@@ -73,6 +73,11 @@ static void CURVE_FN(_evaluate)(const struct matrix *matrix, const uint64_t *wit
     CHOOSE(_evaluate)(matrix, witness, ret_rows, begin, end);
 }
 
+static size_t CURVE_FN(_first_broken)(const struct matrix_check *check, size_t begin, size_t end)
+{
+    return CHOOSE(_first_broken)(check, begin, end);
+}
+
 static void CURVE_FN(_assemble)(const struct assemble_input *input, void *ret_proof)
 {
     CHOOSE(_assemble)(input, ret_proof);
@@ -122,6 +127,7 @@ const struct curve CURVE_JOIN(curve_, CURVE, ) = {
     .quotient = CURVE_FN(_quotient),
     .ntt = CURVE_FN(_ntt),
     .evaluate = CURVE_FN(_evaluate),
+    .first_broken = CURVE_FN(_first_broken),
     .assemble = CURVE_FN(_assemble),
     .verify = CURVE_FN(_verify),
     .g1_mul = CURVE_FN(_g1_mul),

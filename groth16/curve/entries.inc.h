@@ -21,6 +21,7 @@ void ENTRY(quotient)(struct pool *pool, const uint64_t *a, const uint64_t *b, un
 void ENTRY(ntt)(struct pool *pool, uint64_t *values, unsigned log2, bool inverse);
 void ENTRY(evaluate)(const struct matrix *matrix, const uint64_t *witness, uint64_t *ret_rows,
                      size_t begin, size_t end);
+size_t ENTRY(first_broken)(const struct matrix_check *check, size_t begin, size_t end);
 
 void ENTRY(assemble)(const struct assemble_input *input, void *ret_proof);
 int ENTRY(verify)(const struct verify_key *key, const uint64_t *public_scalars, size_t public_count,

@@ -8,9 +8,21 @@
 
 size_t ARCH_NAME(CURVE_FN(_scalars_check))(const uint64_t *scalars, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!CURVE_FN(_fr_is_canonical)(scalars + 4 * i))
-            return i;
+    enum { GROUP = 16 };
+    const uint64_t top = CURVE_FN(_fr_modulus)[3];
+
+    /* Where the top limbs are below that of r, nothing else need be looked at. */
+    for (size_t i = 0; i < count;) {
+        const size_t last = count - i < GROUP ? count : i + GROUP;
+        bool is_close = false;
+
+        for (size_t j = i; j < last; j++)
+            is_close |= scalars[4 * j + 3] >= top;
+        for (; is_close && i < last; i++) {
+            if (!CURVE_FN(_fr_is_canonical)(scalars + 4 * i))
+                return i;
+        }
+        i = last;
     }
     return count;
 }

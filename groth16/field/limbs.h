@@ -16,6 +16,7 @@
 #define LIMBS_INLINE static inline __attribute__((always_inline))
 
 typedef unsigned __int128 limbs_wide;
+typedef __int128 limbs_signed_wide;
 
 /* Returns a + b + carry and leaves the carry out (0 or 1) in *carry. */
 LIMBS_INLINE uint64_t limbs_add_carry(uint64_t a, uint64_t b, uint64_t *carry)
@@ -102,6 +103,42 @@ LIMBS_INLINE void limbs_mod_add(uint64_t *r, const uint64_t *a, const uint64_t *
     for (int i = 0; i < limbs; i++)
         t[i] = limbs_add_carry(a[i], b[i], &carry);
     limbs_reduce_once(r, t, p, limbs);
+}
+
+/* Signed sums of many terms, five limbs, two's complement: sum += a, sum -= a, for a of four. */
+LIMBS_INLINE void limbs_sum_add(uint64_t *sum, const uint64_t *a)
+{
+    uint64_t carry = 0;
+
+    for (int i = 0; i < 4; i++)
+        sum[i] = limbs_add_carry(sum[i], a[i], &carry);
+    sum[4] += carry;
+}
+
+LIMBS_INLINE void limbs_sum_sub(uint64_t *sum, const uint64_t *a)
+{
+    uint64_t borrow = 0;
+
+    for (int i = 0; i < 4; i++)
+        sum[i] = limbs_sub_borrow(sum[i], a[i], &borrow);
+    sum[4] -= borrow;
+}
+
+/* sum += a factor; four products of limbs. */
+LIMBS_INLINE void limbs_sum_mul(uint64_t *sum, const uint64_t *a, int64_t factor)
+{
+    const uint64_t size = factor < 0 ? -(uint64_t)factor : (uint64_t)factor;
+    uint64_t product[4], high = 0;
+
+    for (int i = 0; i < 4; i++)
+        product[i] = limbs_mul_add(a[i], size, 0, &high);
+    if (factor < 0) {
+        limbs_sum_sub(sum, product);
+        sum[4] -= high;
+    } else {
+        limbs_sum_add(sum, product);
+        sum[4] += high;
+    }
 }
 
 /* r = a - b mod p, for a, b < p. */

@@ -196,3 +196,41 @@ LIMBS_INLINE void limbs_mod_sub6_x86(uint64_t *r, const uint64_t *a, const uint6
     r[4] = t4;
     r[5] = t5;
 }
+
+LIMBS_INLINE void limbs_sum_add_x86(uint64_t *sum, const uint64_t *a)
+{
+    uint64_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4];
+
+    __asm__("addq %[a0], %[s0]\n\t"
+            "adcq %[a1], %[s1]\n\t"
+            "adcq %[a2], %[s2]\n\t"
+            "adcq %[a3], %[s3]\n\t"
+            "adcq $0, %[s4]\n\t"
+            : [s0] "+&r"(s0), [s1] "+&r"(s1), [s2] "+&r"(s2), [s3] "+&r"(s3), [s4] "+&r"(s4)
+            : [a0] "m"(a[0]), [a1] "m"(a[1]), [a2] "m"(a[2]), [a3] "m"(a[3])
+            : "cc");
+    sum[0] = s0;
+    sum[1] = s1;
+    sum[2] = s2;
+    sum[3] = s3;
+    sum[4] = s4;
+}
+
+LIMBS_INLINE void limbs_sum_sub_x86(uint64_t *sum, const uint64_t *a)
+{
+    uint64_t s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4];
+
+    __asm__("subq %[a0], %[s0]\n\t"
+            "sbbq %[a1], %[s1]\n\t"
+            "sbbq %[a2], %[s2]\n\t"
+            "sbbq %[a3], %[s3]\n\t"
+            "sbbq $0, %[s4]\n\t"
+            : [s0] "+&r"(s0), [s1] "+&r"(s1), [s2] "+&r"(s2), [s3] "+&r"(s3), [s4] "+&r"(s4)
+            : [a0] "m"(a[0]), [a1] "m"(a[1]), [a2] "m"(a[2]), [a3] "m"(a[3])
+            : "cc");
+    sum[0] = s0;
+    sum[1] = s1;
+    sum[2] = s2;
+    sum[3] = s3;
+    sum[4] = s4;
+}

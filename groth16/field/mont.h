@@ -59,6 +59,25 @@ LIMBS_INLINE void mont_sub(uint64_t *r, const uint64_t *a, const uint64_t *b, co
         limbs_mod_sub(r, a, b, p, limbs);
 }
 
+/* sum += a, sum -= a: limbs_sum_add and limbs_sum_sub. */
+LIMBS_INLINE void mont_sum_add(uint64_t *sum, const uint64_t *a)
+{
+#if MONT_HAS_X86
+    limbs_sum_add_x86(sum, a);
+#else
+    limbs_sum_add(sum, a);
+#endif
+}
+
+LIMBS_INLINE void mont_sum_sub(uint64_t *sum, const uint64_t *a)
+{
+#if MONT_HAS_X86
+    limbs_sum_sub_x86(sum, a);
+#else
+    limbs_sum_sub(sum, a);
+#endif
+}
+
 /* r = a b / 2^(64 limbs) mod p, n0 = -1/p mod 2^64. */
 LIMBS_INLINE void mont_mul(uint64_t *r, const uint64_t *a, const uint64_t *b, const uint64_t *p,
                            uint64_t n0, int limbs)

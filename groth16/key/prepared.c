@@ -12,10 +12,6 @@
 #include "groth16/key/prepared_format.h"
 #include "groth16/key/vkey_json.h"
 
-enum {
-    CHECK_ROWS = 128, /* rows of A, B and C evaluated at once, on the stack */
-};
-
 struct image {
     const uint8_t *base;
     const struct prepared_header *header;
@@ -110,6 +106,42 @@ static struct matrix matrix_at(const struct image *image, enum prepared_section 
     };
 }
 
+/* c, plain, from c R^2. */
+static void plain_coefficient(enum curve_id id, const uint64_t *scaled, uint64_t ret[4])
+{
+    memcpy(ret, scaled, 32);
+    for (int i = 0; i < 2; i++) {
+        if (id == CURVE_BN254)
+            bn254_fr_to_plain((bn254_fr *)ret, (const bn254_fr *)ret);
+        else
+            bls12_381_fr_to_plain((bls12_381_fr *)ret, (const bls12_381_fr *)ret);
+    }
+}
+
+static int64_t small_coefficient(const struct curve *curve, const uint64_t *scaled)
+{
+    uint64_t plain[4], opposite[4], borrow = 0;
+
+    plain_coefficient(curve->id, scaled, plain);
+    for (int i = 0; i < 4; i++)
+        opposite[i] = limbs_sub_borrow(curve->fr_modulus[i], plain[i], &borrow);
+    if ((plain[0] >> 63 | plain[1] | plain[2] | plain[3]) == 0)
+        return (int64_t)plain[0];
+    if ((opposite[0] >> 63 | opposite[1] | opposite[2] | opposite[3]) == 0)
+        return -(int64_t)opposite[0];
+    return 0;
+}
+
+void prepared_find_small(struct prepared *prepared)
+{
+    const struct matrix *matrix = &prepared->matrix_a;
+
+    prepared->small_count = matrix->dictionary_count < PREPARED_SMALL_MAX ? matrix->dictionary_count
+                                                                          : PREPARED_SMALL_MAX;
+    for (size_t i = 0; i < prepared->small_count; i++)
+        prepared->small[i] = small_coefficient(prepared->curve, matrix->dictionary + 4 * i);
+}
+
 static int check_contents(const struct prepared *prepared, struct reason *reason)
 {
     const struct prepared_shape *shape = &prepared->shape;
@@ -163,75 +195,55 @@ int prepared_attach(const void *memory, size_t bytes, struct prepared *ret, stru
         prepared.matrix_c = matrix_at(&image, PREPARED_C_ROWS, header.shape.constraint_count,
                                       header.shape.c_entry_count);
     error = check_contents(&prepared, reason);
-    if (error == 0)
-        *ret = prepared;
-    return error;
-}
-
-/* The first i < count with a_i b_i != c_i (fr), or count. */
-static size_t first_broken_bn254(const uint64_t *a, const uint64_t *b, const uint64_t *c,
-                                 size_t count)
-{
-    const bn254_fr *fa = (const bn254_fr *)a, *fb = (const bn254_fr *)b, *fc = (const bn254_fr *)c;
-
-    for (size_t i = 0; i < count; i++) {
-        bn254_fr product;
-
-        bn254_fr_mul(&product, &fa[i], &fb[i]);
-        if (!bn254_fr_is_equal(&product, &fc[i]))
-            return i;
-    }
-    return count;
-}
-
-static size_t first_broken_bls12_381(const uint64_t *a, const uint64_t *b, const uint64_t *c,
-                                     size_t count)
-{
-    const bls12_381_fr *fa = (const bls12_381_fr *)a, *fb = (const bls12_381_fr *)b,
-                       *fc = (const bls12_381_fr *)c;
-
-    for (size_t i = 0; i < count; i++) {
-        bls12_381_fr product;
-
-        bls12_381_fr_mul(&product, &fa[i], &fb[i]);
-        if (!bls12_381_fr_is_equal(&product, &fc[i]))
-            return i;
-    }
-    return count;
-}
-
-/* Rows [row, row + count) of a matrix times the witness. */
-static void evaluate_part(const struct curve *curve, const struct matrix *matrix, size_t row,
-                          size_t count, const uint64_t *witness, uint64_t *ret_rows)
-{
-    struct matrix part = *matrix;
-
-    part.row_begin += row;
-    part.row_count = count;
-    curve->evaluate(&part, witness, ret_rows, 0, count);
+    if (error)
+        return error;
+    prepared_find_small(&prepared);
+    *ret = prepared;
+    return 0;
 }
 
 size_t prepared_check_constraints(const struct prepared *prepared, const uint64_t *witness,
                                   const uint64_t *a, const uint64_t *b, size_t begin, size_t end)
 {
-    const struct curve *curve = prepared->curve;
-    uint64_t part_a[CHECK_ROWS * 4], part_b[CHECK_ROWS * 4], part_c[CHECK_ROWS * 4];
+    const struct matrix_check check = {
+        .a = &prepared->matrix_a,
+        .b = &prepared->matrix_b,
+        .c = &prepared->matrix_c,
+        .small = prepared->small,
+        .small_count = prepared->small_count,
+        .witness = witness,
+        .a_rows = a && b ? a : NULL,
+        .b_rows = a && b ? b : NULL,
+    };
     const size_t rows = prepared->matrix_c.row_count, limit = end < rows ? end : rows;
+    const size_t broken = begin < limit ? prepared->curve->first_broken(&check, begin, limit) : end;
 
-    for (size_t row = begin; row < limit;) {
-        size_t count = limit - row < CHECK_ROWS ? limit - row : CHECK_ROWS, broken;
-        const uint64_t *rows_a = a ? a + 4 * row : part_a, *rows_b = b ? b + 4 * row : part_b;
+    return broken < limit ? broken : end;
+}
 
-        if (!a)
-            evaluate_part(curve, &prepared->matrix_a, row, count, witness, part_a);
-        if (!b)
-            evaluate_part(curve, &prepared->matrix_b, row, count, witness, part_b);
-        evaluate_part(curve, &prepared->matrix_c, row, count, witness, part_c);
-        broken = curve->id == CURVE_BN254 ? first_broken_bn254(rows_a, rows_b, part_c, count)
-                                          : first_broken_bls12_381(rows_a, rows_b, part_c, count);
-        if (broken < count)
-            return row + broken;
-        row += count;
+static uint64_t work_before(const struct prepared *prepared, size_t row)
+{
+    return prepared->matrix_a.row_begin[row] + prepared->matrix_b.row_begin[row] +
+           prepared->matrix_c.row_begin[row] + row;
+}
+
+uint64_t prepared_check_work(const struct prepared *prepared, size_t begin, size_t end)
+{
+    return work_before(prepared, end) - work_before(prepared, begin);
+}
+
+size_t prepared_check_row(const struct prepared *prepared, size_t begin, uint64_t work)
+{
+    size_t low = begin, high = prepared->matrix_c.row_count;
+    const uint64_t target = work_before(prepared, begin) + work;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (work_before(prepared, middle) < target)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return end;
+    return low;
 }

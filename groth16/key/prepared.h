@@ -28,6 +28,7 @@ enum {
     PREPARED_DIGEST_BYTES = 32,
     PREPARED_DIGEST_PIECE_BYTES = 4 << 20,
     PREPARED_SECTION_COUNT_MAX = 32,
+    PREPARED_SMALL_MAX = 512, /* they are numbered by first use: bits and their sums come early */
 };
 
 /* How H is meant. */
@@ -81,6 +82,9 @@ struct prepared {
     struct matrix matrix_a, matrix_b;
     struct matrix matrix_c; /* row_count 0 unless has_c */
     bool has_c;
+    /* The first coefficients of the dictionary as numbers (struct matrix_check). */
+    size_t small_count;
+    int64_t small[PREPARED_SMALL_MAX];
     struct verify_key verify_key;
 };
 
@@ -129,6 +133,10 @@ int prepared_load(int file_fd, void *memory, size_t bytes, const uint8_t *expect
  * image covered them at load. One pass over the matrices. -EBADMSG, -ENOMEM. */
 int prepared_attach(const void *memory, size_t bytes, struct prepared *ret, struct reason *reason);
 
+/* Fills `small` from the dictionary of A. prepared_attach does it; for those who make a key's view
+ * without an image. */
+void prepared_find_small(struct prepared *prepared);
+
 /* For one partition of this circuit. */
 static inline struct slab_layout prepared_slab_layout(const struct prepared *prepared)
 {
@@ -143,7 +151,13 @@ static inline uint64_t prepared_slab_bytes(const struct prepared *prepared)
 /* Checks A w * B w = C w for the constraints [begin, end).
  * Returns the index of the first broken constraint as circom and snarkjs number them (from 0), or
  * `end` when all hold (rows past the last constraint hold). a and b are all rows of A w and B w as
- * evaluated (fr), indexed from row 0, or NULL: then they are evaluated here and not kept. Needs
- * has_c. One thread; callers split the range. */
+ * evaluated (fr), indexed from row 0, and save time; or NULL. Needs has_c. One thread; callers
+ * split the range. */
 size_t prepared_check_constraints(const struct prepared *prepared, const uint64_t *witness,
                                   const uint64_t *a, const uint64_t *b, size_t begin, size_t end);
+
+/* To split constraints evenly: the work of checking [begin, end), which is their entries and one
+ * more each; and the first row at or after `begin` before which, from begin on, lies at least that
+ * much work, or the number of constraints. Need has_c. */
+uint64_t prepared_check_work(const struct prepared *prepared, size_t begin, size_t end);
+size_t prepared_check_row(const struct prepared *prepared, size_t begin, uint64_t work);

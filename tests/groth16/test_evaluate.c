@@ -118,6 +118,16 @@ TEST(scalars_check_finds_the_first_unreduced)
         ASSERT_INT(curve->scalars_check(scalars[0], 50), 40);
         scalars[11][3] = UINT64_MAX;
         ASSERT_INT(curve->scalars_check(scalars[0], 50), 11);
+        /* The top limb of r is not enough to know. */
+        for (size_t i = 0; i < 50; i++) {
+            memset(scalars, 0, sizeof scalars);
+            memcpy(scalars[i], curve->fr_modulus, 32);
+            ASSERT_INT(curve->scalars_check(scalars[0], 50), i);
+            ASSERT_INT(curve->scalars_check(scalars[0], i), i);
+            scalars[i][1]--;
+            scalars[(i + 20) % 50][3] = curve->fr_modulus[3];
+            ASSERT_INT(curve->scalars_check(scalars[0], 50), 50);
+        }
     }
 }
 
