@@ -51,7 +51,7 @@ class Canvas:
         if x1 <= x0:
             return
         title = f"<title>{escape(hint)}</title>" if hint else ""
-        self.shapes.append(f'<rect x="{x0:.2f}" y="{self.lane(lane)}" width="{max(x1 - x0, .3):.2f}" '
+        self.shapes.append(f'<rect x="{x0:.1f}" y="{self.lane(lane)}" width="{max(x1 - x0, .3):.1f}" '
                            f'height="{height}" class="{style}">{title}</rect>')
 
     def label(self, x, y, text, style=""):
@@ -136,8 +136,8 @@ def draw_busy(canvas, found, limits):
     top = canvas.lane("GPU busy")
     for begin, end in sorted(idle, key=lambda s: s[0] - s[1])[:40]:
         x = canvas.x(begin)
-        canvas.shapes.append(f'<rect x="{x:.2f}" y="{top - 3}" width="'
-                             f'{max((end - begin) * canvas.scale, .6):.2f}" height="{LANE + 6}" '
+        canvas.shapes.append(f'<rect x="{x:.1f}" y="{top - 3}" width="'
+                             f'{max((end - begin) * canvas.scale, .6):.1f}" height="{LANE + 6}" '
                              f'class="idle"><title>idle {(end - begin) / 1e3:.1f} us</title></rect>')
     share = intervals.covered(busy, *limits) / (limits[1] - limits[0])
     longest = max((e - b for b, e in idle), default=0)
