@@ -11,11 +11,13 @@
 #include "synth-worker/check.h"
 #include "synth-worker/evaluate.h"
 
-/* Pieces of work of one turn, some 10 ms on two cores. */
+/* Pieces of work of one turn, for each thread: from 1 ms, so that waking the threads costs little,
+ * to some 10 ms. */
 enum {
-    SYNTH_VALUES_PIECE = 1 << 20,
-    SYNTH_ROWS_PIECE = 1 << 16,
-    SYNTH_WIPE_PIECE = 128 << 20,
+    SYNTH_VALUES_PIECE = 1 << 19,
+    SYNTH_ROWS_PIECE = 1 << 15,
+    SYNTH_WORK_PIECE = 1 << 19, /* of prepared_check_work: 2 to 25 ns each */
+    SYNTH_WIPE_PIECE = 64 << 20,
 };
 
 static unsigned synth_reap(struct synth_worker *worker);
@@ -260,11 +262,18 @@ static struct synth_partition *synth_pick(struct synth_worker *worker)
     return best;
 }
 
+/* Where the piece that begins at the partition's position ends. */
+static size_t synth_piece_end(const struct synth_worker *worker,
+                              const struct synth_partition *partition, size_t piece, size_t total)
+{
+    return synth_min(total, partition->position + piece * pool_threads(worker->pool));
+}
+
 static void synth_values_piece(struct synth_worker *worker, struct synth_partition *partition)
 {
     const struct slab_layout layout = prepared_slab_layout(partition->key);
     const size_t total = partition->key->shape.variable_count;
-    const size_t end = synth_min(total, partition->position + SYNTH_VALUES_PIECE);
+    const size_t end = synth_piece_end(worker, partition, SYNTH_VALUES_PIECE, total);
     struct reason reason;
     worker_stage(&worker->frame, PHASE_CHECK, partition->grant.slot);
     if (check_values(worker->pool, &partition->read.wtns,
@@ -283,7 +292,7 @@ static void synth_evaluate_piece(struct synth_worker *worker, struct synth_parti
 {
     const bool has_evaluations = partition->has_evaluations;
     const size_t total = has_evaluations ? (size_t)1 << partition->key->shape.domain_log2 : 0;
-    const size_t end = synth_min(total, partition->position + SYNTH_ROWS_PIECE);
+    const size_t end = synth_piece_end(worker, partition, SYNTH_ROWS_PIECE, total);
     worker_stage(&worker->frame, PHASE_EVALUATE, partition->grant.slot);
     if (has_evaluations)
         evaluate_rows(worker->pool, partition->key, partition->slab, partition->position, end);
@@ -300,7 +309,7 @@ static void synth_wipe_piece(struct synth_worker *worker, struct synth_partition
 {
     const size_t total = partition->stale_bytes;
     if (partition->position < total) {
-        const size_t end = synth_min(total, partition->position + SYNTH_WIPE_PIECE);
+        const size_t end = synth_piece_end(worker, partition, SYNTH_WIPE_PIECE, total);
         evaluate_wipe(worker->pool, partition->slab, partition->position, end);
         partition->position = end;
         if (end < total)
@@ -314,7 +323,8 @@ static void synth_wipe_piece(struct synth_worker *worker, struct synth_partition
 static void synth_constraints_piece(struct synth_worker *worker, struct synth_partition *partition)
 {
     const size_t total = partition->key->shape.constraint_count;
-    const size_t end = synth_min(total, partition->position + SYNTH_ROWS_PIECE);
+    const size_t end = prepared_check_row(partition->key, partition->position,
+                                          (uint64_t)SYNTH_WORK_PIECE * pool_threads(worker->pool));
     struct reason reason;
     worker_stage(&worker->frame, PHASE_CHECK, partition->grant.slot);
     const int error =

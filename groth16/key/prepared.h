@@ -158,6 +158,6 @@ size_t prepared_check_constraints(const struct prepared *prepared, const uint64_
 
 /* To split constraints evenly: the work of checking [begin, end), which is their entries and one
  * more each; and the first row at or after `begin` before which, from begin on, lies at least that
- * much work, or the number of constraints. Need has_c. */
+ * much work, or the number of constraints. Need has_c; end is at most the number of constraints. */
 uint64_t prepared_check_work(const struct prepared *prepared, size_t begin, size_t end);
 size_t prepared_check_row(const struct prepared *prepared, size_t begin, uint64_t work);
