@@ -164,10 +164,11 @@ static int device_match(const struct driver_device *devices, int count, const ch
     }
     if (found < 0) {
         device_list(devices, count, list, sizeof list);
-        snprintf(ret_text, BACKEND_TEXT_BYTES,
-                 "there is no GPU '%.44s' here, but %s%s; put a UUID of nvidia-smi -L into [GPU] "
-                 "Devices=",
-                 uuid, list, strncmp(list, "MIG-", 4) == 0 ? " (a card split by MIG)" : "");
+        snprintf(
+            ret_text, BACKEND_TEXT_BYTES,
+            "there is no GPU '%.44s' here, but %.96s%s; put a UUID of nvidia-smi -L into [GPU] "
+            "Devices=",
+            uuid, list, strncmp(list, "MIG-", 4) == 0 ? " (a card split by MIG)" : "");
         return -ENODEV;
     }
     *ret_index = found;
