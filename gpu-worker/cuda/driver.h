@@ -79,7 +79,9 @@ int driver_free(void *memory);
 /* Small pinned host memory of this process's own: results, never slabs or keys. */
 int driver_malloc_host(void **ret_memory, uint64_t bytes);
 int driver_free_host(void *memory);
-/* The whole range in one registration. is_read_only: the mapping is PROT_READ. */
+/* The whole range in one registration; a copy lies within one or in none. is_read_only: the mapping
+ * is PROT_READ, which CUDA takes only when told. Other threads' launches and copies wait meanwhile
+ * (some 25 ms a GiB), and unregistering waits for all that is queued. */
 int driver_host_register(const void *memory, uint64_t bytes, bool is_read_only);
 int driver_host_unregister(const void *memory);
 
