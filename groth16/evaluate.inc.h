@@ -1,11 +1,13 @@
 /* Template: rows of a constraint matrix times a witness (curve.h, `evaluate` and `first_broken`).
  *
- * Set FIELD (the scalar field, e.g. bn254_fr) and ENTRY(name) (the symbol to define) before the
- * include; both are undefined at the end. */
+ * Set FIELD (the scalar field, e.g. bn254_fr), ENTRY(name) (the symbol to define) and
+ * PRODUCTS_CHECK_IFMA (products.h) before the include; all are undefined at the end. */
 
 #include <string.h>
 
+#include "groth16/field/ifma.h"
 #include "groth16/key/matrix.h"
+#include "groth16/products.h"
 
 #define EVALUATE_JOIN2(a, b) a##b
 #define EVALUATE_JOIN(a, b)  EVALUATE_JOIN2(a, b)
@@ -67,53 +69,104 @@ LIMBS_INLINE void FIELD_FN(_row_plain)(const struct matrix_check *check,
     }
 }
 
-/* Whether a row holds, whatever its values. At most two products besides those of its terms. */
-static __attribute__((noinline)) bool FIELD_FN(_row_holds)(const struct matrix_check *check,
-                                                           size_t row)
+/* Whether a product holds. Two Montgomery products, none where a factor is 0 or 1. */
+static bool FIELD_FN(_product_holds)(const struct product *p, bool is_mont)
 {
-    FIELD a, b, c, product;
+    const FIELD *a = (const FIELD *)p->a, *b = (const FIELD *)p->b, *c = (const FIELD *)p->c;
+    FIELD product, right;
 
-    FIELD_FN(_row_plain)(check, check->c, row, &c);
-    if (check->a_rows) {
-        FIELD_FN(_mul)
-        (&product, (const FIELD *)check->a_rows + row, (const FIELD *)check->b_rows + row);
-        FIELD_FN(_from_plain)(&c, &c);
-        return FIELD_FN(_is_equal)(&product, &c);
-    }
-    FIELD_FN(_row_plain)(check, check->a, row, &a);
-    FIELD_FN(_row_plain)(check, check->b, row, &b);
-    if (FIELD_FN(_is_zero)(&a) || FIELD_FN(_is_zero)(&b))
-        return FIELD_FN(_is_zero)(&c);
-    if (FIELD_FN(_is_word)(&a, 1))
-        return FIELD_FN(_is_equal)(&b, &c);
-    if (FIELD_FN(_is_word)(&b, 1))
-        return FIELD_FN(_is_equal)(&a, &c);
-    FIELD_FN(_mul)(&product, &a, &b);
-    FIELD_FN(_to_plain)(&c, &c);
-    return FIELD_FN(_is_equal)(&product, &c);
+    if (FIELD_FN(_is_zero)(a) || FIELD_FN(_is_zero)(b))
+        return FIELD_FN(_is_zero)(c);
+    if (!is_mont && FIELD_FN(_is_word)(a, 1))
+        return FIELD_FN(_is_equal)(b, c);
+    if (!is_mont && FIELD_FN(_is_word)(b, 1))
+        return FIELD_FN(_is_equal)(a, c);
+    FIELD_FN(_mul)(&product, a, b);
+    if (is_mont)
+        FIELD_FN(_from_plain)(&right, c);
+    else
+        FIELD_FN(_to_plain)(&right, c);
+    return FIELD_FN(_is_equal)(&product, &right);
 }
 
-/* Rows of small numbers need no field: |a b - c| < 2^126 + 2^127 < r, so they hold in the field if
- * and only if they hold as numbers. */
-size_t ENTRY(first_broken)(const struct matrix_check *check, size_t begin, size_t end)
+/* Empties the batch: the row of the first product that does not hold, or `end`. */
+static size_t FIELD_FN(_products_flush)(struct product *products, size_t count, bool is_mont,
+                                        size_t end)
 {
-    for (size_t row = begin; row < end; row++) {
+    size_t first = 0;
+
+    if (ifma_is_available()) {
+        for (; count % 8 != 0; count++)
+            products[count] = (struct product){.row = end}; /* 0 0 = 0 */
+        first = PRODUCTS_CHECK_IFMA(products, count, is_mont);
+    } else {
+        while (first < count && FIELD_FN(_product_holds)(&products[first], is_mont))
+            first++;
+    }
+    return first < count ? products[first].row : end;
+}
+
+static __attribute__((noinline)) void FIELD_FN(_product_fill)(const struct matrix_check *check,
+                                                              size_t row, struct product *ret)
+{
+    ret->row = row;
+    FIELD_FN(_row_plain)(check, check->c, row, (FIELD *)ret->c);
+    if (check->a_rows) {
+        memcpy(ret->a, check->a_rows + 4 * row, sizeof ret->a);
+        memcpy(ret->b, check->b_rows + 4 * row, sizeof ret->b);
+    } else {
+        FIELD_FN(_row_plain)(check, check->a, row, (FIELD *)ret->a);
+        FIELD_FN(_row_plain)(check, check->b, row, (FIELD *)ret->b);
+    }
+}
+
+/* The first row of [row, end) that is not a small one that holds, or end. Rows of small numbers
+ * need no field: |a b - c| < 2^126 + 2^127 < r, so they hold in the field if and only if they hold
+ * as numbers. Apart, since the compiler finds registers for nothing else. */
+static __attribute__((noinline)) size_t
+FIELD_FN(_skip_small)(const struct matrix_check *check, size_t row, size_t end, bool *ret_is_broken)
+{
+    for (; row < end; row++) {
         limbs_signed_wide a, b, c;
 
-        if (FIELD_FN(_row_small)(check, check->a, row, &a) && a == (int64_t)a &&
-            FIELD_FN(_row_small)(check, check->b, row, &b) && b == (int64_t)b &&
-            FIELD_FN(_row_small)(check, check->c, row, &c)) {
-            if (a * b != c)
-                return row;
-        } else if (!FIELD_FN(_row_holds)(check, row)) {
-            return row;
+        if (!FIELD_FN(_row_small)(check, check->a, row, &a) || a != (int64_t)a ||
+            !FIELD_FN(_row_small)(check, check->b, row, &b) || b != (int64_t)b ||
+            !FIELD_FN(_row_small)(check, check->c, row, &c))
+            break;
+        if (a * b != c) {
+            *ret_is_broken = true;
+            break;
         }
     }
-    return end;
+    return row;
+}
+
+/* Products are gathered, and are of earlier rows than the one at hand. */
+size_t ENTRY(first_broken)(const struct matrix_check *check, size_t begin, size_t end)
+{
+    const bool is_mont = check->a_rows;
+    struct product products[PRODUCTS_MAX];
+    bool is_broken = false;
+    size_t row = begin, count = 0;
+
+    for (;; row++) {
+        row = FIELD_FN(_skip_small)(check, row, end, &is_broken);
+        if (row == end || is_broken)
+            return FIELD_FN(_products_flush)(products, count, is_mont, row);
+        FIELD_FN(_product_fill)(check, row, &products[count++]);
+        if (count == PRODUCTS_MAX) {
+            const size_t broken = FIELD_FN(_products_flush)(products, count, is_mont, end);
+
+            if (broken < end)
+                return broken;
+            count = 0;
+        }
+    }
 }
 
 #undef FIELD_FN
 #undef EVALUATE_JOIN
 #undef EVALUATE_JOIN2
+#undef PRODUCTS_CHECK_IFMA
 #undef ENTRY
 #undef FIELD

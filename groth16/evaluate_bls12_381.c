@@ -4,6 +4,7 @@
 #include "groth16/curve/entries.h"
 #include "groth16/field/bls12_381.h"
 
-#define FIELD       bls12_381_fr
-#define ENTRY(name) ARCH_NAME(bls12_381_##name)
+#define FIELD               bls12_381_fr
+#define PRODUCTS_CHECK_IFMA bls12_381_products_check_ifma
+#define ENTRY(name)         ARCH_NAME(bls12_381_##name)
 #include "groth16/evaluate.inc.h"
