@@ -29,6 +29,7 @@ struct device {
 
 enum {
     DEVICE_STREAM_NON_BLOCKING = 1,
+    DEVICE_REGISTER_READ_ONLY = 8,
 };
 
 static const struct symbol {
@@ -126,9 +127,10 @@ int device_free(struct device *device, uint64_t memory)
     return to_errno(device->free(memory));
 }
 
-int device_register(struct device *device, const void *memory, size_t bytes)
+int device_register(struct device *device, const void *memory, size_t bytes, bool is_read_only)
 {
-    return to_errno(device->host_register((void *)memory, bytes, 0));
+    return to_errno(
+        device->host_register((void *)memory, bytes, is_read_only ? DEVICE_REGISTER_READ_ONLY : 0));
 }
 
 int device_unregister(struct device *device, const void *memory)

@@ -3,6 +3,7 @@
  * plug-in in the same process. One thread at a time. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,8 @@ void device_close(struct device *device);
 /* ret: memory of the device. Negative errno. */
 int device_malloc(struct device *device, size_t bytes, uint64_t *ret);
 int device_free(struct device *device, uint64_t memory);
-int device_register(struct device *device, const void *memory, size_t bytes);
+/* is_read_only: the device will not write there; needed for memory mapped without that right. */
+int device_register(struct device *device, const void *memory, size_t bytes, bool is_read_only);
 int device_unregister(struct device *device, const void *memory);
 /* Copies and waits; *ret_ns by the device's events. */
 int device_copy(struct device *device, uint64_t to, const void *from, size_t bytes,
