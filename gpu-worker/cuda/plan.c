@@ -187,6 +187,20 @@ static double link_ms(const struct prepared *prepared, const struct plan *plan)
     return (double)bytes / plan->pass_count / PLAN_LINK_BYTES_MS;
 }
 
+/* The first chunk of a pass goes up under the last sums of the pass before: what these do not
+ * cover is time that the card waits. */
+static double stall_ms(const struct prepared *prepared, const struct plan *plan)
+{
+    uint64_t bytes = 0;
+    for (enum sums_point i = SUMS_A; i < SUMS_H; i++)
+        if (!plan->is_resident[i])
+            bytes += point_bytes(prepared, i) * plan->witness.count;
+    const double up = (double)bytes / PLAN_LINK_BYTES_MS;
+    const double under =
+        1e-6 * addition_ns(plan->curve) * additions(&plan->quotient) * plan->pass_count;
+    return up > under ? (up - under) / plan->pass_count : 0;
+}
+
 static uint32_t chunks_of(uint64_t count, uint32_t chunk)
 {
     return (uint32_t)((count + chunk - 1) / chunk);
@@ -210,6 +224,7 @@ static void lay_out(const struct prepared *prepared, const struct plan_choice *c
     const double hidden = plan->cost_ms / PLAN_SMALL_VALUES;
     if (link > hidden)
         plan->cost_ms += link - hidden;
+    plan->cost_ms += stall_ms(prepared, plan);
 }
 
 static bool fits(const struct plan_input *input, const struct plan *plan)
