@@ -10,8 +10,8 @@
 #include "groth16/field/limbs.h"
 
 #if defined(__has_feature)
-#define MONT_IS_SANITIZED __has_feature(address_sanitizer)
-#elif defined(__SANITIZE_ADDRESS__)
+#define MONT_IS_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MONT_IS_SANITIZED 1
 #else
 #define MONT_IS_SANITIZED 0
