@@ -13,6 +13,7 @@
 
 #include "gpu-worker/cuda/carry.cuh"
 #include "gpu-worker/cuda/constants.cuh"
+#include "gpu-worker/cuda/inverse.cuh"
 
 #define FIELD_FN __host__ __device__ __forceinline__
 
@@ -58,6 +59,23 @@ template <class C> struct field {
             r.word[i] = at[i];
 #endif
         return r;
+    }
+
+    /* An element lies in memory as the words of its threads, one after the other: where this
+     * thread's are, and a value of these alone. */
+    static FIELD_FN uint32_t own_offset()
+    {
+        return 0;
+    }
+
+    static FIELD_FN field load_own(const uint32_t *at)
+    {
+        return load(at);
+    }
+
+    FIELD_FN void store_own(uint32_t *at) const
+    {
+        store(at);
     }
 
     FIELD_FN void store(uint32_t *at) const
@@ -472,68 +490,13 @@ template <class C> struct field {
 
     /* ---- the inverse ---- */
 
-    FIELD_FN void halve_integer()
-    {
-#pragma unroll
-        for (int i = 0; i < WORDS - 1; i++)
-            word[i] = word[i] >> 1 | word[i + 1] << 31;
-        word[WORDS - 1] >>= 1;
-    }
-
-    /* a / 2 mod p. */
-    FIELD_FN void halve()
-    {
-        uint32_t mask = 0u - (word[0] & 1);
-
-        word[0] = add_cc(word[0], C::modulus(0) & mask);
-#pragma unroll
-        for (int i = 1; i < WORDS; i++)
-            word[i] = addc_cc(word[i], C::modulus(i) & mask);
-        halve_integer();
-    }
-
-    /* r = a - b as integers; true when that is negative. */
-    static FIELD_FN bool subtract_integers(field *r, const field &a, const field &b)
-    {
-        r->word[0] = sub_cc(a.word[0], b.word[0]);
-#pragma unroll
-        for (int i = 1; i < WORDS; i++)
-            r->word[i] = subc_cc(a.word[i], b.word[i]);
-        return subc(0, 0) != 0;
-    }
-
-    /* 1 / a, and 0 for 0, by the binary extended Euclidean algorithm (Knuth, volume 2, 4.5.2): far
-     * shorter on one thread than a power. Throughout, x a = u R^2 and y a = v R^2. */
+    /* 1 / a, and 0 for 0. */
     __host__ __device__ __noinline__ field inverse() const
     {
-        field u = *this, v, x, y = zero(), difference;
+        field r;
 
-        if (is_zero())
-            return zero();
-#pragma unroll
-        for (int i = 0; i < WORDS; i++) {
-            v.word[i] = C::modulus(i);
-            x.word[i] = C::r2(i);
-        }
-        for (;;) {
-            while (!(u.word[0] & 1)) {
-                u.halve_integer();
-                x.halve();
-            }
-            bool is_less = subtract_integers(&difference, u, v);
-            if (difference.is_zero())
-                return x;
-            if (is_less) {
-                subtract_integers(&difference, v, u);
-                v = u;
-                field t = x;
-                x = y - x;
-                y = t;
-            } else {
-                x = x - y;
-            }
-            u = difference;
-        }
+        division_steps<C>::invert(word, r.word);
+        return r;
     }
 };
 

@@ -52,8 +52,7 @@ template <class F> static void expect_field_laws(void)
             ASSERT(is_equal(F::product_sum(a, b, c, d, b, c, d, a), a * b + c * d + b * c + d * a));
         }
         ASSERT(is_equal(a + a.negated(), F::zero()));
-        if (i < 20)
-            ASSERT(is_equal(a.inverse() * a, a.is_zero() ? F::zero() : F::one()));
+        ASSERT(is_equal(a.inverse() * a, a.is_zero() ? F::zero() : F::one()));
     }
 }
 
