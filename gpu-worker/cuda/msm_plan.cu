@@ -57,6 +57,7 @@ int msm_shape_init(struct msm_shape *ret_shape, enum curve_id curve, uint32_t co
     shape.curve = curve;
     shape.count = count;
     shape.multiprocessors = (unsigned)multiprocessors;
+    shape.batch_slots = MSM_BATCH_SLOTS;
     for (unsigned bits = MSM_WINDOW_BITS_MIN; bits <= MSM_WINDOW_BITS_MAX; bits++) {
         if (window_bits && bits != window_bits)
             continue;

@@ -1,107 +1,23 @@
 /* The sum of one group over a plan (msm.h). Included once per group by msm_<curve>_<group>.cu.
  *
- *   walk       every worker (a thread, or a pair for G2) sums an equal share of the sorted list;
- * what begins in its share goes to the bucket, the continuation of an earlier worker's bucket
- * becomes the worker's head join       heads of one bucket are summed within a block, then across
- * blocks weigh      sum of d times bucket d in two levels, by running sums and suffix sums finish
- * the sets together, by doublings; affine
+ *   walk or batch   every worker adds up its share of the sorted list: buckets and heads
+ *   join            heads of one bucket are summed within a block, then across blocks
+ *   weigh           sum of d times bucket d in two levels, by running sums and suffix sums
+ *   finish          the sets together, by doublings; affine
  */
 #pragma once
 
+#include "gpu-worker/cuda/msm_batch.cuh"
 #include "gpu-worker/cuda/msm_internal.cuh"
+#include "gpu-worker/cuda/msm_tables.cuh"
 #include "gpu-worker/cuda/point.cuh"
 #include "gpu-worker/cuda/team.cuh"
 
-/* BLOCKS: how many blocks of walk, and of weigh, fit a multiprocessor by their registers. */
-template <class F> struct msm_tuning;
-
 enum : uint32_t {
-    WALK_THREADS = 128,
-    WALK_SHARE_MIN = 8, /* digits a worker: fewer would mean more joining than walking */
     JOIN_WORKERS = 256,
     JOIN_THREADS_MAX = 512,
     WEIGH_THREADS = 128, /* of workers on their own; teams have four times as many */
-    FILL_THREADS = 128,
-    FILL_SHARE = 16, /* points that share one inversion */
 };
-
-template <class F> static __device__ __forceinline__ uint32_t worker_index()
-{
-    return (blockIdx.x * blockDim.x + threadIdx.x) / F::LANES;
-}
-
-/* ---- walk ---- */
-
-template <class F>
-static __device__ __forceinline__ affine<F> load_base(const uint32_t *bases, uint32_t value)
-{
-    size_t index = value & ~MSM_VALUE_NEGATIVE;
-
-    return affine<F>::load(bases + index * affine<F>::POINT_WORDS);
-}
-
-template <class F>
-static __device__ __forceinline__ void put_sum(const xyzz<F> &sum, uint32_t key, bool is_head,
-                                               uint32_t *buckets, uint32_t *head)
-{
-    sum.store(is_head ? head : buckets + (size_t)key * xyzz<F>::POINT_WORDS);
-}
-
-template <class F>
-__global__ void __launch_bounds__(WALK_THREADS, msm_tuning<F>::BLOCKS)
-    walk(const uint32_t *count, const uint32_t *keys, const uint32_t *values, const uint32_t *bases,
-         uint32_t *buckets, uint32_t *head_keys, uint32_t *heads)
-{
-    uint32_t worker = worker_index<F>(), workers = gridDim.x * blockDim.x / F::LANES;
-    uint32_t total = *count, share = total / workers + 1;
-    uint32_t head_key = MSM_KEY_NONE;
-
-    share = share < WALK_SHARE_MIN ? WALK_SHARE_MIN : share;
-    uint64_t begin = (uint64_t)worker * share;
-    uint32_t *head = heads + (size_t)worker * xyzz<F>::POINT_WORDS;
-    uint32_t i = begin < total ? (uint32_t)begin : total;
-    uint32_t end = total - i < share ? total : i + share;
-    uint32_t key = MSM_KEY_NONE, value = 0;
-    bool is_head = false;
-    xyzz<F> sum = xyzz<F>::infinity();
-    affine<F> next;
-
-    next.x = next.y = F::zero();
-    if (i < end) {
-        key = keys[i];
-        value = values[i];
-        next = load_base<F>(bases, value);
-        is_head = i > 0 && keys[i - 1] == key;
-        head_key = is_head ? key : MSM_KEY_NONE;
-    }
-    /* All threads of a warp take the same steps and meet at each, or those that start a bucket
-     * would run ahead on their own and the warp's time would be spent twice. */
-    for (uint32_t step = 0; step < share; step++) {
-        affine<F> p = next;
-        bool is_negative = value & MSM_VALUE_NEGATIVE, is_active = i < end;
-        uint32_t next_key = MSM_KEY_NONE;
-
-        /* The next point is on its way while this one is added. */
-        if (++i < end) {
-            next_key = keys[i];
-            value = values[i];
-            next = load_base<F>(bases, value);
-        }
-        if (is_active && !p.is_infinity()) {
-            p.y = p.y.negated_if(is_negative);
-            sum.add_affine(p);
-        }
-        __syncwarp();
-        if (is_active && next_key != key) {
-            put_sum(sum, key, is_head, buckets, head);
-            is_head = false;
-            key = next_key;
-            sum = xyzz<F>::infinity();
-        }
-        __syncwarp();
-    }
-    head_keys[worker] = head_key;
-}
 
 /* ---- join ---- */
 
@@ -197,19 +113,32 @@ __global__ void __launch_bounds__(WEIGH_THREADS *A::THREADS / A::field_type::LAN
     for (unsigned i = 0; i < share_log2; i++)
         A::twice(plain);
     A::add(plain, weighed);
-    for (unsigned i = 0; i < unit_log2; i++)
-        A::twice(plain);
-    A::add(plain, tail);
-    for (uint32_t half = WORKERS / 2; half > 0; half /= 2) {
+    /* Two trees side by side: the lower workers sum what is to be doubled, the upper ones the
+     * tails. Then one worker doubles, with nobody in its way. */
+    bool is_lower = place < WORKERS / 2;
+    if (A::is_writer())
+        (is_lower ? tail : plain).store(mine);
+    __syncthreads();
+    point sum = is_lower ? plain : tail;
+    A::add(sum, point::load(exchange + (place ^ WORKERS / 2) * WORDS));
+    for (uint32_t half = WORKERS / 4; half > 0; half /= 2) {
+        __syncthreads();
         if (A::is_writer())
-            plain.store(mine);
+            sum.store(mine);
         __syncthreads();
-        if (place < half)
-            A::add(plain, point::load(mine + half * WORDS));
-        __syncthreads();
+        if (place % (WORKERS / 2) < half)
+            A::add(sum, point::load(mine + half * WORDS));
     }
-    if (place == 0)
-        plain.store(ret_tails + out);
+    __syncthreads();
+    if (place == WORKERS / 2 && A::is_writer())
+        sum.store(mine);
+    __syncthreads();
+    if (place == 0) {
+        for (unsigned i = 0; i < unit_log2; i++)
+            A::twice(sum);
+        A::add(sum, point::load(exchange + WORKERS / 2 * WORDS));
+        sum.store(ret_tails + out);
+    }
 }
 
 /* ---- finish: one team ---- */
@@ -228,56 +157,6 @@ __global__ void finish(const uint32_t *set_sums, unsigned sets, unsigned window_
     sum.to_affine().store(ret_point);
 }
 
-/* ---- tables ---- */
-
-/* Points begin, begin + 1, ... of one table from those of the table before it. spare: a point and
- * a field element for each of the share of each worker. */
-template <class F>
-__global__ void __launch_bounds__(FILL_THREADS)
-    fill_table(const uint32_t *from, uint32_t *to, uint32_t begin, uint32_t count,
-               unsigned doublings, uint32_t *spare)
-{
-    constexpr uint32_t SPARE_WORDS = xyzz<F>::POINT_WORDS + F::ELEMENT_WORDS;
-    uint32_t workers = gridDim.x * blockDim.x / F::LANES, worker = worker_index<F>();
-    F product = F::one();
-    uint32_t taken = 0;
-
-    for (; taken < FILL_SHARE; taken++) {
-        uint64_t index = begin + worker + (uint64_t)taken * workers;
-        uint32_t *kept = spare + (size_t)(worker + taken * workers) * SPARE_WORDS;
-
-        if (index >= count)
-            break;
-        affine<F> p = affine<F>::load(from + index * affine<F>::POINT_WORDS);
-        xyzz<F> multiple = xyzz<F>::infinity();
-        if (!p.is_infinity())
-            multiple = xyzz<F>::from(p);
-        for (unsigned i = 0; i < doublings; i++)
-            multiple.twice();
-        multiple.store(kept);
-        product.store(kept + xyzz<F>::POINT_WORDS);
-        if (!multiple.is_infinity())
-            product = product * (multiple.zz * multiple.zzz);
-    }
-    F inverse = product.inverse();
-    while (taken-- > 0) {
-        uint64_t index = begin + worker + (uint64_t)taken * workers;
-        uint32_t *kept = spare + (size_t)(worker + taken * workers) * SPARE_WORDS;
-        xyzz<F> multiple = xyzz<F>::load(kept);
-        affine<F> p;
-
-        p.x = p.y = F::zero();
-        if (!multiple.is_infinity()) {
-            F own_inverse = inverse * F::load(kept + xyzz<F>::POINT_WORDS);
-
-            inverse = inverse * (multiple.zz * multiple.zzz);
-            p.x = multiple.x * (own_inverse * multiple.zzz);
-            p.y = multiple.y * (own_inverse * multiple.zz);
-        }
-        p.store(to + index * affine<F>::POINT_WORDS);
-    }
-}
-
 /* ---- launches ---- */
 
 template <class F> struct msm_launch {
@@ -285,7 +164,9 @@ template <class F> struct msm_launch {
     static constexpr uint32_t WEIGH_WORKERS = WEIGH_THREADS / F::LANES;
 
     /* Sizes, and where everything lies in the scratch memory. */
+    bool is_batched;
     uint32_t walk_blocks, workers, join_blocks;
+    struct batch_memory batches;
     unsigned share_log2; /* of the first weighing */
     uint32_t weigh_blocks;
     uint32_t *buckets, *head_keys, *heads, *out_keys, *outs;
@@ -294,8 +175,7 @@ template <class F> struct msm_launch {
 
     msm_launch(const struct msm_shape *shape, char *scratch)
     {
-        walk_blocks = shape->multiprocessors * msm_tuning<F>::BLOCKS;
-        workers = walk_blocks * (WALK_THREADS / F::LANES);
+        plan_workers(shape);
         join_blocks = (workers + JOIN_WORKERS - 1) / JOIN_WORKERS;
         uint32_t weighers = shape->multiprocessors * msm_tuning<F>::BLOCKS * WEIGH_WORKERS;
         share_log2 = 0;
@@ -314,6 +194,34 @@ template <class F> struct msm_launch {
         tails[0] = take(scratch, POINT_BYTES * shape->sets * weigh_blocks);
         plains[1] = take(scratch, POINT_BYTES * shape->sets);
         tails[1] = take(scratch, POINT_BYTES * shape->sets);
+        if (is_batched) {
+            size_t slots = (size_t)workers * batches.slots;
+
+            batches.points = take(scratch, slots * 4 * affine<F>::POINT_WORDS);
+            batches.products = take(scratch, slots * 4 * F::ELEMENT_WORDS);
+            batches.slot_keys = take(scratch, slots * 4);
+        }
+    }
+
+    uint32_t walk_threads() const
+    {
+        return is_batched ? (uint32_t)msm_tuning<F>::BATCH_THREADS : (uint32_t)WALK_THREADS;
+    }
+
+    /* By batches where a worker's share is worth the inversions. */
+    void plan_workers(const struct msm_shape *shape)
+    {
+        uint32_t blocks = shape->multiprocessors * msm_tuning<F>::BATCH_BLOCKS;
+        uint32_t share =
+            msm_entries_max(shape) / (blocks * (msm_tuning<F>::BATCH_THREADS / F::LANES)) + 1;
+
+        is_batched = shape->batch_slots > 0 && share >= msm_tuning<F>::BATCH_SHARE;
+        walk_blocks = is_batched ? blocks : shape->multiprocessors * msm_tuning<F>::BLOCKS;
+        workers = walk_blocks * (walk_threads() / F::LANES);
+        uint32_t slots = batch_padded(share) / 2 + 1;
+        slots = slots < shape->batch_slots ? slots : shape->batch_slots;
+        batches = {};
+        batches.slots = slots < MSM_BATCH_SLOTS ? slots : MSM_BATCH_SLOTS;
     }
 
     uint32_t *take(char *scratch, size_t size)
@@ -351,10 +259,10 @@ template <class F> struct msm_launch {
         size_t bucket_count = (size_t)shape->sets * shape->set_buckets;
         cudaError_t error = cudaMemsetAsync(l.buckets, 0, bucket_count * POINT_BYTES, stream);
 
+        if (error == cudaSuccess)
+            error = l.add_up(plan, bases, (uint32_t)bucket_count, stream);
         if (error != cudaSuccess)
             return error;
-        walk<F><<<l.walk_blocks, WALK_THREADS, 0, stream>>>(plan->count, plan->keys, plan->values,
-                                                            bases, l.buckets, l.head_keys, l.heads);
         join<F><<<l.join_blocks, JOIN_WORKERS * F::LANES, 0, stream>>>(
             l.workers, l.head_keys, l.heads, l.buckets, l.out_keys, l.outs);
         /* The rest of it in one block; no run can have begun before it. */
@@ -364,6 +272,28 @@ template <class F> struct msm_launch {
         l.weigh_all(shape, stream);
         finish<F><<<1, team<F>::THREADS, 0, stream>>>(l.weigh_blocks > 1 ? l.tails[1] : l.tails[0],
                                                       shape->sets, shape->window_bits, ret_point);
+        return cudaGetLastError();
+    }
+
+    cudaError_t add_up(const struct msm_plan_view *plan, const uint32_t *bases,
+                       uint32_t bucket_count, cudaStream_t stream)
+    {
+        if (!is_batched) {
+            walk<F><<<walk_blocks, WALK_THREADS, 0, stream>>>(plan->count, plan->keys, plan->values,
+                                                              bases, buckets, head_keys, heads);
+            return cudaGetLastError();
+        }
+        batches.count = plan->count;
+        batches.keys = plan->keys;
+        batches.values = plan->values;
+        batches.bases = bases;
+        constexpr uint32_t SHARED = msm_tuning<F>::BATCH_THREADS * batch_stage<F>::WORDS * 4;
+        cudaError_t error =
+            cudaFuncSetAttribute(batch<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
+        if (error != cudaSuccess)
+            return error;
+        batch<F><<<walk_blocks, msm_tuning<F>::BATCH_THREADS, SHARED, stream>>>(
+            batches, bucket_count, buckets, head_keys, heads);
         return cudaGetLastError();
     }
 

@@ -61,9 +61,24 @@ template <class F> struct pair {
         return of(F::select(is_odd(), F::zero(), F::one()));
     }
 
+    static __device__ __forceinline__ uint32_t own_offset()
+    {
+        return (threadIdx.x & 1) * WORDS;
+    }
+
+    static __device__ __forceinline__ pair load_own(const uint32_t *at)
+    {
+        return of(F::load(at));
+    }
+
+    __device__ __forceinline__ void store_own(uint32_t *at) const
+    {
+        own.store(at);
+    }
+
     static __device__ __forceinline__ pair load(const uint32_t *at)
     {
-        return of(F::load(at + (threadIdx.x & 1) * WORDS));
+        return load_own(at + own_offset());
     }
 
     __device__ __forceinline__ void store(uint32_t *at) const

@@ -10,6 +10,7 @@ struct pool;
 struct bench_options {
     unsigned log2_min, log2_max, log2_step;
     unsigned window_bits; /* 0: as msm_shape_init chooses */
+    int batch_slots;      /* -1: as msm_shape_init chooses */
     bool is_single;       /* uniform scalars only */
     bool no_tables, no_plain;
 };

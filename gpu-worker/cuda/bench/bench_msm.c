@@ -138,6 +138,8 @@ static int bench_size(const struct bench_options *options, struct run *run, unsi
 
     if (msm_shape_init(&run->shape, run->curve->id, 1u << log2, levels, options->window_bits) != 0)
         exit(1);
+    if (options->batch_slots >= 0)
+        run->shape.batch_slots = (unsigned)options->batch_slots;
     run->plan = device_alloc(msm_plan_bytes(&run->shape));
     run->plan_scratch = device_alloc(msm_plan_scratch_bytes(&run->shape));
     run->scratch = device_alloc(msm_sum_scratch_bytes(&run->shape, run->is_g2));
@@ -164,6 +166,8 @@ static int bench_size(const struct bench_options *options, struct run *run, unsi
     }
     if (levels > 1)
         printf("  tables made in %.1f ms\n", tables_ms);
+    printf("  scratch of the sum %.1f MiB\n",
+           (double)msm_sum_scratch_bytes(&run->shape, run->is_g2) / (1 << 20));
     fflush(stdout);
     void *all[] = {run->plan, run->plan_scratch, run->scratch, run->scalars, run->bases};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

@@ -17,6 +17,7 @@ static const char usage[] =
     "bls12-381-evaluate; all by default.\n"
     "  -m LOG2  smallest size (16)      -M LOG2  largest size (24)     -s STEP  of the log2 (2)\n"
     "  -w BITS  window                  -u       uniform scalars only\n"
+    "  -b SLOTS affine additions that share an inversion, 0: none\n"
     "  -t       only with tables        -p       only without tables\n";
 
 static int run_part(const char *part, const struct bench_options *options, struct pool *pool)
@@ -41,13 +42,14 @@ int main(int argc, char **argv)
                                       "bls12-381-g2",   "bn254-ntt",         "bls12-381-ntt",
                                       "bn254-evaluate", "bls12-381-evaluate"};
     const int all_count = sizeof all / sizeof all[0];
-    struct bench_options options = {.log2_min = 16, .log2_max = 24, .log2_step = 2};
+    struct bench_options options = {
+        .log2_min = 16, .log2_max = 24, .log2_step = 2, .batch_slots = -1};
     struct pool *pool;
     int option, status = 0;
 
     if (argc > 1 && strcmp(argv[1], "make-key") == 0)
         return make_key_main(argc - 1, argv + 1, &key_points_gpu);
-    while ((option = getopt(argc, argv, "m:M:s:w:utp")) != -1) {
+    while ((option = getopt(argc, argv, "m:M:s:w:b:utp")) != -1) {
         unsigned value = optarg ? (unsigned)strtoul(optarg, NULL, 10) : 0;
 
         switch (option) {
@@ -62,6 +64,9 @@ int main(int argc, char **argv)
             break;
         case 'w':
             options.window_bits = value;
+            break;
+        case 'b':
+            options.batch_slots = (int)value;
             break;
         case 'u':
             options.is_single = true;
