@@ -100,7 +100,8 @@ static void note_failed_start(struct worker *worker, int status)
     snprintf(worker->last_error, sizeof worker->last_error, "cannot start: %.400s", text);
 
     bool has_said_why = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_START;
-    bool wants_cuda = supervisor->config.gpu_backend == CONFIG_GPU_BACKEND_CUDA;
+    /* With auto too: no card would have been said, and been fallen back from. */
+    bool wants_cuda = supervisor->config.gpu_backend != CONFIG_GPU_BACKEND_CPU;
     if (worker->kind == WORKER_GPU && has_said_why && wants_cuda &&
         supervisor->phase == SUPERVISOR_STARTING) {
         log_error("no proofs can be made: %s cannot use the CUDA backend (%s); mend that, or set "

@@ -187,6 +187,23 @@ def wrong_device_is_refused():
             daemon.discard()
 
 
+def auto_falls_back_from_no_card_only():
+    with Device("devices=0", {"GPU": {"Backend": "auto"}}) as daemon:
+        gpu = daemon.status()["gpu"][0]
+        expect_equal(gpu["backend"], "cpu", "backend without a card")
+        expect("proving on the CPU" in daemon.log(), "no warning")
+    daemon = Device("driver=11000", {"GPU": {"Backend": "auto"}}, start=False)
+    try:
+        daemon.start()
+        raise Failure("it starts")
+    except Failure as failure:
+        expect("ended at start with 1" in str(failure), f"{failure}")
+        expect("no proofs can be made: gpu-0 cannot use the CUDA backend (the NVIDIA driver is too old"
+               in daemon.log(), f"why: {daemon.log()[-1000:]}")
+    finally:
+        daemon.discard()
+
+
 def real_card(circuit):
     with Daemon({"GPU": {"Backend": "cuda"}}) as daemon:
         daemon.add(circuit)
@@ -208,7 +225,8 @@ def main():
              ("key_that_ends_the_worker_is_given_up", key_that_ends_the_worker, mul),
              ("sticky_error_is_retried_in_a_new_process", sticky_error_is_retried, mul),
              ("sticky_error_each_time_fails_the_job", sticky_error_each_time_fails_the_job, mul),
-             ("device_that_computes_wrongly_is_refused", wrong_device_is_refused))
+             ("device_that_computes_wrongly_is_refused", wrong_device_is_refused),
+             ("auto_falls_back_from_no_card_only", auto_falls_back_from_no_card_only))
     for name, *what in cases:
         if STUB.exists():
             suite.case(name, *what)
