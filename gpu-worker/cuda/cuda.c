@@ -189,6 +189,20 @@ static void await_bells(struct backend *backend)
             driver_event_wait(backend->load_event);
 }
 
+/* Host callbacks come a moment after what they ring for. Returns whether none will come any more.
+ */
+static bool bells_are_silent(struct backend *backend)
+{
+    int error = DRIVER_OK;
+    for (unsigned i = STREAM_BELL_UPLOAD; i <= STREAM_BELL_LOAD && backend->has_driver; i++) {
+        if (!error)
+            error = driver_event_record(backend->load_event, backend->streams[i]);
+        if (!error)
+            error = driver_event_wait(backend->load_event);
+    }
+    return error == DRIVER_OK;
+}
+
 static void release_device(struct backend *backend)
 {
     await_bells(backend);
@@ -226,6 +240,8 @@ static void cuda_close(struct backend *backend)
     if (backend->pool)
         pool_free(backend->pool);
     if (backend->has_device) {
+        if (!backend->is_lost && !bells_are_silent(backend))
+            backend->is_lost = true;
         release_host_memory(backend);
         if (!backend->is_lost)
             release_device(backend);
@@ -233,6 +249,8 @@ static void cuda_close(struct backend *backend)
     }
     if (backend->event_fd >= 0)
         close(backend->event_fd);
+    if (backend->is_lost)
+        return; /* a callback may still come and ring: its memory stays until the process ends */
     if (backend->has_mutex) {
         pthread_cond_destroy(&backend->slab_changed);
         pthread_cond_destroy(&backend->wake);

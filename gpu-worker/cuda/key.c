@@ -347,6 +347,8 @@ static void key_on_job(struct registrar_job *job, void *context)
 {
     struct backend *backend = context;
     struct key *key = (struct key *)((char *)job - offsetof(struct key, job));
+    if (job->is_release && job->result != DRIVER_OK)
+        engine_lose(backend, job->result, "letting go of a key");
     pthread_mutex_lock(&backend->mutex);
     key->is_job_done = true;
     pthread_mutex_unlock(&backend->mutex);

@@ -167,13 +167,13 @@ static double additions(const struct msm_shape *shape)
            16 * (buckets < workers ? buckets : workers) + 2e4 * shape->windows;
 }
 
-/* Of one partition. */
-static double compute_ms(const struct plan *plan)
+/* Of one partition; the sums over the witness `share` times as long as with full-size values. */
+static double compute_ms(const struct plan *plan, double share)
 {
     /* A, B1 and L in G1; B2 in G2, where an addition is three times the work. */
     const double g1_sums = 6;
     return 1e-6 * addition_ns(plan->curve) *
-           (g1_sums * plan->witness_chunks * additions(&plan->witness) +
+           (share * g1_sums * plan->witness_chunks * additions(&plan->witness) +
             plan->quotient_chunks * additions(&plan->quotient));
 }
 
@@ -217,7 +217,8 @@ static void lay_out(const struct prepared *prepared, const struct plan_choice *c
     plan->lanes = choice->lanes;
     lay_out_key(prepared, choice, plan);
     lay_out_workspace(prepared, choice, plan);
-    plan->cost_ms = compute_ms(plan) * (choice->lanes > 1 ? 1 : PLAN_ONE_LANE);
+    plan->small_ms = compute_ms(plan, 1.0 / PLAN_SMALL_VALUES);
+    plan->cost_ms = compute_ms(plan, 1) * (choice->lanes > 1 ? 1 : PLAN_ONE_LANE);
     if (!plan_is_streamed(plan))
         return;
     const double link = link_ms(prepared, plan);
@@ -278,19 +279,26 @@ static void list_chunks(enum curve_id curve, uint32_t count, struct plan_shapes 
     }
 }
 
-/* Keeps the cheapest that fits; after that (is_frugal) the smallest that costs about as much. */
+/* Keeps the cheapest that fits. */
 static void consider(const struct plan_input *input, const struct plan_choice *choice,
-                     bool is_frugal, double least_ms, struct plan *trial, struct plan *best,
-                     bool *is_found)
+                     struct plan *trial, struct plan *best, bool *is_found)
 {
     lay_out(input->prepared, choice, trial);
-    const bool is_better = is_frugal ? trial->cost_ms <= least_ms * PLAN_COST_SLACK &&
-                                           trial->key_bytes < best->key_bytes
-                                     : !*is_found || trial->cost_ms < best->cost_ms;
-    if (!is_better || !fits(input, trial))
+    if ((*is_found && trial->cost_ms >= best->cost_ms) || !fits(input, trial))
         return;
     *best = *trial;
     *is_found = true;
+}
+
+/* Keeps the smallest that costs about as much, whatever the witness. */
+static void consider_smaller(const struct plan_input *input, const struct plan_choice *choice,
+                             double cost_ms, double small_ms, struct plan *trial, struct plan *best)
+{
+    lay_out(input->prepared, choice, trial);
+    if (trial->cost_ms <= cost_ms * PLAN_COST_SLACK &&
+        trial->small_ms <= small_ms * PLAN_COST_SLACK && trial->key_bytes < best->key_bytes &&
+        fits(input, trial))
+        *best = *trial;
 }
 
 static bool choose_resident(const struct plan_input *input, struct plan *best)
@@ -300,13 +308,16 @@ static bool choose_resident(const struct plan_input *input, struct plan *best)
     bool is_found = false;
     list_levels(trial.curve, trial.variable_count, &witness);
     list_levels(trial.curve, (uint32_t)1 << trial.domain_log2, &quotient);
-    for (unsigned is_frugal = 0; is_frugal < 2; is_frugal++) {
-        const double least_ms = best->cost_ms;
+    for (unsigned is_second = 0; is_second < 2; is_second++) {
+        const double cost_ms = best->cost_ms, small_ms = best->small_ms;
         for (unsigned w = 0; w < witness.count; w++)
             for (unsigned q = 0; q < quotient.count; q++) {
                 const struct plan_choice choice = {&witness.sized[w], &quotient.sized[q],
                                                    (1u << SUMS_COUNT) - 1, 1, 2};
-                consider(input, &choice, is_frugal, least_ms, &trial, best, &is_found);
+                if (is_second)
+                    consider_smaller(input, &choice, cost_ms, small_ms, &trial, best);
+                else
+                    consider(input, &choice, &trial, best, &is_found);
             }
         if (!is_found)
             return false;
@@ -353,7 +364,7 @@ static bool choose_passes(const struct plan_input *input, struct plan *best)
                     for (unsigned lanes = 1; lanes <= 2; lanes++) {
                         const struct plan_choice choice = {&witness.sized[w], &quotient.sized[q],
                                                            residents[r], pass_count, lanes};
-                        consider(input, &choice, false, 0, &trial, best, &is_found);
+                        consider(input, &choice, &trial, best, &is_found);
                     }
     return is_found;
 }

@@ -4,8 +4,9 @@
  *
  * A, B1, B2 and L share one sorted plan of the witness and thus one shape; H has its own. Tables
  * are tried with every number of levels; the cheapest that fits is taken, and of those that cost
- * nearly the same the smallest. What does not fit is streamed: its bases pass through two chunk
- * buffers underneath the computation, each chunk used for all partitions of a pass. */
+ * nearly the same, for full-size witnesses and for small values, the smallest. What does not fit is
+ * streamed: its bases pass through two chunk buffers underneath the computation, each chunk used
+ * for all partitions of a pass. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,7 +50,7 @@ struct plan {
     uint64_t key_bytes;
     uint64_t load_bytes; /* more, while it is loaded */
     struct workspace workspace;
-    double cost_ms; /* of one partition, roughly */
+    double cost_ms, small_ms; /* of one partition, roughly: full-size values, mostly small ones */
     char text[PLAN_TEXT_BYTES];
 };
 

@@ -23,6 +23,8 @@ static void slab_on_job(struct registrar_job *job, void *context)
     enum backend_fault fault = BACKEND_FAULT_NONE;
     if (job->result != DRIVER_OK)
         fault = engine_fault(backend, &work, text);
+    if (job->is_release && job->result != DRIVER_OK)
+        engine_lose(backend, job->result, work.what); /* nobody can say what the device holds */
     pthread_mutex_lock(&backend->mutex);
     if (job->is_release) {
         slab->state = SLAB_NONE;
@@ -98,6 +100,8 @@ int slab_detach(struct backend *backend, uint32_t index)
         }
         if (!slab_wait(backend, slab, SLAB_DETACHING))
             error = -ETIMEDOUT;
+        else if (slab->job.result != DRIVER_OK)
+            error = -EIO; /* and LOST is told */
     } else if (error == 0) {
         slab->state = SLAB_NONE;
     }

@@ -27,7 +27,8 @@ struct slab {
     char text[BACKEND_TEXT_BYTES];
 };
 
-/* As in backend.h. Detaching waits for the registrar, a minute at most: -ETIMEDOUT. */
+/* As in backend.h. Detaching waits for the registrar, a minute at most (-ETIMEDOUT); -EIO:
+ * the device did not let go, and is lost. */
 int slab_attach(struct backend *backend, uint32_t index, const void *memory, size_t bytes);
 int slab_detach(struct backend *backend, uint32_t index);
 /* The next event of a slab, if there is one. Mutex held. */

@@ -37,9 +37,10 @@ void rig_make(struct rig *rig, const struct curve *curve, unsigned log2, unsigne
 bool rig_close(struct rig *rig)
 {
     ops->close(rig->backend);
-    for (unsigned i = 0; i < rig->partition_count; i++)
+    /* A lost device may still be at work on what it was given: a process ends then. */
+    for (unsigned i = 0; i < rig->partition_count && !rig->lost; i++)
         partition_free(&rig->partitions[i]);
-    if (rig->partition_count)
+    if (rig->partition_count && !rig->lost)
         circuit_free(&rig->circuit);
     if (stub_registered() || stub_allocated())
         fprintf(stderr, "left: %u registered, %llu bytes on the device\n", stub_registered(),

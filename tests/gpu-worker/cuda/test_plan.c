@@ -129,6 +129,40 @@ TEST(less_memory_means_fewer_tables_then_streams_then_a_refusal)
     shrink(&curve_bls12_381, 24);
 }
 
+/* What one G1 sum of this shape costs, as plan.c reckons. */
+static double additions(const struct msm_shape *shape)
+{
+    const double buckets = (double)shape->sets * shape->set_buckets;
+    const double workers = 512.0 * shape->multiprocessors;
+    return (double)shape->windows * shape->count + 4 * buckets +
+           16 * (buckets < workers ? buckets : workers) + 2e4 * shape->windows;
+}
+
+/* Of a proof with small values H is a large part: its tables are not saved on. */
+TEST(small_values_pay_no_more_for_missing_tables_than_large_ones)
+{
+    const struct curve *const curves[] = {&curve_bn254, &curve_bls12_381};
+    open_device();
+    for (unsigned log2 = 16; log2 <= 26; log2++)
+        for (unsigned c = 0; c < 2; c++) {
+            const struct prepared prepared = make_key(curves[c], log2);
+            const uint32_t count = (uint32_t)1 << log2;
+            struct msm_shape shape;
+            struct plan plan;
+            double least = 0;
+            arena_init(&arena, memory, (uint64_t)1 << 42);
+            ASSERT_INT(plan_make(&prepared, &arena, &no_workspace, NULL, &plan), 0);
+            for (unsigned levels = 1;
+                 msm_shape_init(&shape, curves[c]->id, count, levels, 0) == 0 && levels < 64;
+                 levels++)
+                if (least == 0 || additions(&shape) < least)
+                    least = additions(&shape);
+            /* Witness and H have as many scalars here: six sums of one at a third, one of H. */
+            ASSERT(2 * additions(&plan.witness) + additions(&plan.quotient) <= 1.021 * 3 * least);
+            ASSERT(6 * additions(&plan.witness) + additions(&plan.quotient) <= 1.021 * 7 * least);
+        }
+}
+
 TEST(a_workspace_that_is_there_counts_as_room_and_is_kept)
 {
     const struct prepared prepared = make_key(&curve_bn254, 16), small = make_key(&curve_bn254, 10);
@@ -160,5 +194,6 @@ TEST(a_domain_beyond_the_transforms_is_refused_in_words)
 }
 
 TEST_MAIN(CASE(less_memory_means_fewer_tables_then_streams_then_a_refusal),
+          CASE(small_values_pay_no_more_for_missing_tables_than_large_ones),
           CASE(a_workspace_that_is_there_counts_as_room_and_is_kept),
           CASE(a_domain_beyond_the_transforms_is_refused_in_words))
