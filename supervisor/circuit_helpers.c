@@ -271,6 +271,7 @@ static int share(struct circuit *circuit)
     circuit->shared_fd = open(path, O_RDONLY | O_CLOEXEC);
     if (circuit->shared_fd < 0)
         return -errno;
+    circuit->load_number = ++circuit->supervisor->circuits.loads;
     circuit->state = CIRCUIT_SHARING; /* the next tick offers it to the workers */
     return 0;
 }

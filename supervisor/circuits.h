@@ -49,6 +49,7 @@ struct circuit {
     struct slab memory;  /* of the key; fd -1 unless LOADING or later */
     int shared_fd;       /* the same, read-only: what workers get */
     bool is_shared;      /* it has been offered to workers */
+    uint64_t load_number; /* counts loads: workers that come later get the keys in this order */
     bool is_key_suspect; /* a GPU worker died while it loaded this and other things: alone next */
     bool may_load_again; /* FAILED by a refusal that may pass: PREPARED once the key is let go of */
     uint32_t key_deaths; /* of GPU workers that were loading this key and nothing else */
@@ -64,6 +65,7 @@ struct circuits {
     uint32_t count;
     uint32_t next_key; /* searched from here, so that an index rests before it is used again */
     uint32_t prepares_running, loads_running;
+    uint64_t loads; /* ever, that came into memory */
     struct circuit_store store;
 };
 

@@ -2,6 +2,7 @@
 #include "supervisor/deliveries.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/log.h"
@@ -130,22 +131,46 @@ static int send_key(struct worker *worker, uint32_t key)
     return 0;
 }
 
-static int send_keys(struct worker *worker)
+static const struct circuits *sorted_circuits; /* for by_load; there is one thread */
+
+static int by_load(const void *a, const void *b)
 {
-    for (uint32_t key = 0; worker->keys_open > 0 && key < CIRCUITS_MAX; key++) {
-        int r = 0;
-        if (worker->keys[key] == WORKER_KEY_WANTED) {
-            r = send_key(worker, key);
-        } else if (worker->keys[key] == WORKER_KEY_DROPPING) {
-            struct message drop = {.operation = OPERATION_DROP_KEY, .numbers = {key}};
-            r = push_key_call(worker, &drop);
-            if (r == 0)
-                set_key(worker, key, WORKER_KEY_GOING);
-        }
+    const uint64_t x = sorted_circuits->entries[*(const uint32_t *)a]->load_number;
+    const uint64_t y = sorted_circuits->entries[*(const uint32_t *)b]->load_number;
+    return (x > y) - (x < y);
+}
+
+/* In the order in which they were loaded first: what a device has room for depends on what came
+ * before, and a new process shall find room for all that the one before it held. */
+static int send_wanted_keys(struct worker *worker)
+{
+    uint32_t wanted[CIRCUITS_MAX], count = 0;
+    for (uint32_t key = 0; worker->keys_open > 0 && key < CIRCUITS_MAX; key++)
+        if (worker->keys[key] == WORKER_KEY_WANTED)
+            wanted[count++] = key;
+    sorted_circuits = &worker->supervisor->circuits;
+    qsort(wanted, count, sizeof wanted[0], by_load);
+    for (uint32_t i = 0; i < count; i++) {
+        int r = send_key(worker, wanted[i]);
         if (r < 0)
             return r;
     }
     return 0;
+}
+
+/* Drops first: they make room. */
+static int send_keys(struct worker *worker)
+{
+    for (uint32_t key = 0; worker->keys_open > 0 && key < CIRCUITS_MAX; key++) {
+        if (worker->keys[key] != WORKER_KEY_DROPPING)
+            continue;
+        struct message drop = {.operation = OPERATION_DROP_KEY, .numbers = {key}};
+        int r = push_key_call(worker, &drop);
+        if (r < 0)
+            return r;
+        set_key(worker, key, WORKER_KEY_GOING);
+    }
+    return send_wanted_keys(worker);
 }
 
 static void send_cancels(struct worker *worker)

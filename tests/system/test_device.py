@@ -3,7 +3,10 @@
 the CUDA backend, and where the machine has one, a real card."""
 
 import json
+import os
+import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -187,6 +190,25 @@ def wrong_device_is_refused():
             daemon.discard()
 
 
+def keys_come_back_in_the_order_of_their_first_load(circuits):
+    """What finds room on a card depends on what came before: a new process gets its keys in the order
+    in which the old one got them, whatever their numbers, and so has room for all of them. A limit at
+    which the tables of the first would leave no room for the second."""
+    with Device(sections={"GPU": {"VramLimit": "29M"}}) as daemon:
+        for circuit in circuits:
+            daemon.add(circuit)
+        for circuit in reversed(circuits):
+            daemon.prove(circuit.label, [circuit.witnesses[0]], tag=circuit.label)
+        worker = [w for w in daemon.workers() if w["name"] == "gpu-0"][0]
+        os.kill(worker["pid"], signal.SIGKILL)
+        for circuit in circuits:
+            proof, public = daemon.prove(circuit.label, [circuit.witnesses[0]], tag=circuit.label)
+            expect_equal(verify(circuit.vkey, proof, public).code, 0, "verify")
+        loaded = re.findall(r" gpu-0: circuit (\S+) .*is loaded in", daemon.log())
+        order = [circuit.label for circuit in reversed(circuits)]
+        expect_equal(loaded, order * 2, "order of loads")
+
+
 def auto_falls_back_from_no_card_only():
     with Device("devices=0", {"GPU": {"Backend": "auto"}}) as daemon:
         gpu = daemon.status()["gpu"][0]
@@ -226,6 +248,9 @@ def main():
              ("sticky_error_is_retried_in_a_new_process", sticky_error_is_retried, mul),
              ("sticky_error_each_time_fails_the_job", sticky_error_each_time_fails_the_job, mul),
              ("device_that_computes_wrongly_is_refused", wrong_device_is_refused),
+             ("keys_come_back_in_the_order_of_their_first_load",
+              keys_come_back_in_the_order_of_their_first_load,
+              [Circuit("chain12", "bls12381"), Circuit("sha256_bits", "bn128")]),
              ("auto_falls_back_from_no_card_only", auto_falls_back_from_no_card_only))
     for name, *what in cases:
         if STUB.exists():
