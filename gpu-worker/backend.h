@@ -131,7 +131,8 @@ struct backend_ops {
      * in one line why and what to change; -ENODEV: there is no such device here. */
     int (*open)(const struct backend_options *options, struct backend **ret_backend,
                 char *ret_text);
-    /* Ends what is in flight (bounded by one phase) and frees everything. */
+    /* Waits for what the device was given, within a minute, begins nothing more and frees
+     * everything; of a lost device, or one that does not end, what it may still touch stays. */
     void (*close)(struct backend *backend);
     void (*describe)(const struct backend *backend, struct backend_device *ret_device);
     /* Readable when events may wait. Owned by the backend; the owner reads it, then polls. */
@@ -154,8 +155,9 @@ struct backend_ops {
      * -EINVAL the slab is smaller than slab_layout_used_bytes() of the key's layout, -EEXIST id in
      * use, -ENOTSUP this backend does not evaluate and the slab holds no evaluations. */
     int (*start)(struct backend *backend, const struct backend_partition *partition);
-    /* Its FAILED (fault CANCELLED) follows within one phase, or PROVED when it was faster. Unknown
-     * ids are ignored. */
+    /* Its FAILED (fault CANCELLED) follows when what the device was given of it has ended (one phase
+     * on the CPU, at most the partition on a card), or PROVED when it was faster. Unknown ids are
+     * ignored. */
     void (*cancel)(struct backend *backend, uint64_t id);
     /* 1 with the next event, 0 when there is none. */
     int (*poll)(struct backend *backend, struct backend_event *ret_event);
