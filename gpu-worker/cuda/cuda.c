@@ -27,6 +27,9 @@ enum {
 
 static void cuda_close(struct backend *backend);
 
+/* Closed and not freed; a list, so that they count as no leak. */
+static struct backend *lost_backends;
+
 /* Opening. */
 
 static int open_host(struct backend *backend)
@@ -249,8 +252,12 @@ static void cuda_close(struct backend *backend)
     }
     if (backend->event_fd >= 0)
         close(backend->event_fd);
-    if (backend->is_lost)
-        return; /* a callback may still come and ring: its memory stays until the process ends */
+    if (backend->is_lost) {
+        /* A callback may still come and ring: its memory stays until the process ends. */
+        backend->next_lost = lost_backends;
+        lost_backends = backend;
+        return;
+    }
     if (backend->has_mutex) {
         pthread_cond_destroy(&backend->slab_changed);
         pthread_cond_destroy(&backend->wake);

@@ -85,7 +85,8 @@ struct backend {
     struct timeline timeline;
     void *piece_events[KEY_PIECES], *load_event; /* of the key that is being loaded */
     uint64_t launches;
-    unsigned odd_queries; /* in a row, of events that answered neither yes nor no */
+    struct backend *next_lost; /* of those closed; see cuda_close */
+    unsigned odd_queries;      /* in a row, of events that answered neither yes nor no */
 };
 
 /* Wakes the driver thread. Takes the mutex. */
