@@ -155,9 +155,9 @@ struct backend_ops {
      * -EINVAL the slab is smaller than slab_layout_used_bytes() of the key's layout, -EEXIST id in
      * use, -ENOTSUP this backend does not evaluate and the slab holds no evaluations. */
     int (*start)(struct backend *backend, const struct backend_partition *partition);
-    /* Its FAILED (fault CANCELLED) follows when what the device was given of it has ended (one phase
-     * on the CPU, at most the partition on a card), or PROVED when it was faster. Unknown ids are
-     * ignored. */
+    /* Its FAILED (fault CANCELLED) follows when what the device was given of it has ended (one
+     * phase on the CPU, at most the partition on a card), or PROVED when it was faster. Unknown ids
+     * are ignored. */
     void (*cancel)(struct backend *backend, uint64_t id);
     /* 1 with the next event, 0 when there is none. */
     int (*poll)(struct backend *backend, struct backend_event *ret_event);
