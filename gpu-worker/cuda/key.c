@@ -293,9 +293,9 @@ static bool key_copy(struct backend *backend, struct key *key)
         is_pending |= key->is_piece_pending[i];
     }
     if (!work.error && !is_pending) {
+        key->copied_ns = clock_now_ns(); /* enqueueing the fills may wait for room */
         key_fill(backend, key, &work);
         key->step = KEY_STEP_FILL;
-        key->copied_ns = clock_now_ns();
         did = true;
     }
     if (work.error)
