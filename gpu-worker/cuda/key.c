@@ -17,9 +17,12 @@ enum {
     KEY_PIECE_BYTES = 64 << 20,
     /* Copies of unregistered memory hold the calling thread. */
     KEY_PIECE_BYTES_UNPINNED = 4 << 20,
+    /* Points of tables enqueued at a time, some milliseconds; one table at least. */
+    KEY_FILL_POINTS = 1 << 22,
 };
 
 static void key_fail(struct backend *backend, struct key *key, const struct work *work);
+static void key_loaded(struct backend *backend, struct key *key);
 
 /* Registration. */
 
@@ -248,7 +251,7 @@ static void key_copy_piece(struct backend *backend, struct key *key, unsigned pi
 }
 
 /* After the last piece: what the device makes itself. */
-static void key_fill(struct backend *backend, struct key *key, struct work *work)
+static void key_fill_begin(struct backend *backend, struct key *key, struct work *work)
 {
     const struct plan *plan = &key->plan;
     const uint64_t g1 = key->prepared->curve->g1_bytes;
@@ -256,13 +259,37 @@ static void key_fill(struct backend *backend, struct key *key, struct work *work
     work_on(work, "filling a key's tables");
     if (plan->is_resident[SUMS_L])
         work_zero(work, key_bases(key, SUMS_L), (plan->public_count + (uint64_t)1) * g1, stream);
-    for (enum sums_point i = SUMS_A; i < SUMS_COUNT; i++)
-        if (plan->is_resident[i])
-            work_fill_tables(work, i == SUMS_H ? &plan->quotient : &plan->witness, i == SUMS_B2,
-                             key_bases(key, i), key->load_memory, stream);
     work_fill_twiddles(work, plan->curve, plan->domain_log2, key->memory + plan->twiddles_off,
                        stream);
-    work_record(work, backend->load_event, stream);
+    key->fill_point = SUMS_A;
+    key->fill_level = 1;
+}
+
+/* Enqueues the next tables: some at a time, for a stream that is full would hold this thread, and
+ * with it the partitions of other keys. False: all are filled. */
+static bool key_fill_more(struct backend *backend, struct key *key, struct work *work)
+{
+    const struct plan *plan = &key->plan;
+    uint64_t points = 0;
+    work_on(work, "filling a key's tables");
+    while (key->fill_point < SUMS_COUNT && points < KEY_FILL_POINTS) {
+        const enum sums_point point = key->fill_point;
+        const struct msm_shape *shape = point == SUMS_H ? &plan->quotient : &plan->witness;
+        if (!plan->is_resident[point] || key->fill_level >= shape->levels) {
+            key->fill_point++;
+            key->fill_level = 1;
+            continue;
+        }
+        work_fill_table(work, shape, point == SUMS_B2, key->fill_level++, key_bases(key, point),
+                        key->load_memory, backend->streams[STREAM_LOAD]);
+        points += shape->count;
+    }
+    return points > 0;
+}
+
+static void key_fill_ring(struct backend *backend, struct work *work)
+{
+    work_record(work, backend->load_event, backend->streams[STREAM_LOAD]);
     work_ring(work, backend->streams[STREAM_BELL_LOAD], backend->load_event, NULL, engine_ring,
               backend);
 }
@@ -293,14 +320,33 @@ static bool key_copy(struct backend *backend, struct key *key)
         is_pending |= key->is_piece_pending[i];
     }
     if (!work.error && !is_pending) {
-        key->copied_ns = clock_now_ns(); /* enqueueing the fills may wait for room */
-        key_fill(backend, key, &work);
+        key->copied_ns = clock_now_ns();
+        key_fill_begin(backend, key, &work);
+        key_fill_ring(backend, &work);
         key->step = KEY_STEP_FILL;
         did = true;
     }
     if (work.error)
         key_fail(backend, key, &work);
     return did;
+}
+
+static bool key_fill(struct backend *backend, struct key *key, bool *ret_is_over)
+{
+    struct work work = {.what = "filling a key's tables"};
+    if (!engine_has_happened(backend, backend->load_event))
+        return false;
+    if (key_is_stopping(backend)) {
+        key_fail(backend, key, &work);
+    } else if (key_fill_more(backend, key, &work)) {
+        key_fill_ring(backend, &work);
+        if (work.error)
+            key_fail(backend, key, &work);
+    } else {
+        key_loaded(backend, key);
+        *ret_is_over = true;
+    }
+    return true;
 }
 
 /* Ends. */
@@ -426,11 +472,7 @@ bool key_load(struct backend *backend, struct key *key, bool *ret_is_over)
     case KEY_STEP_COPY:
         return key_copy(backend, key);
     case KEY_STEP_FILL:
-        if (!engine_has_happened(backend, backend->load_event))
-            return false;
-        key_loaded(backend, key);
-        *ret_is_over = true;
-        return true;
+        return key_fill(backend, key, ret_is_over);
     case KEY_STEP_UNDO:
         if (key->memory && !engine_has_happened(backend, backend->load_event))
             return false;

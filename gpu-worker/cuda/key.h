@@ -59,6 +59,8 @@ struct key {
     unsigned copy_count, copy_index;
     uint64_t copied_bytes; /* of the copy at copy_index */
     bool is_piece_pending[KEY_PIECES];
+    enum sums_point fill_point; /* the next table to fill: of this array, at this level */
+    unsigned fill_level;
     enum backend_fault fault; /* why it is refused */
     char text[BACKEND_TEXT_BYTES];
 };

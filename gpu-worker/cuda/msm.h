@@ -60,7 +60,7 @@ int msm_shape_init(struct msm_shape *ret_shape, enum curve_id curve, uint32_t co
                    unsigned levels_max, unsigned window_bits);
 
 /* Device bytes: of a plan (kept as long as it is used), of the scratch of one msm_plan call, of the
- * scratch of one msm_sum or msm_fill_tables call, of a base array. Alignment 256. */
+ * scratch of one msm_sum or msm_fill_table call, of a base array. Alignment 256. */
 size_t msm_plan_bytes(const struct msm_shape *shape);
 size_t msm_plan_scratch_bytes(const struct msm_shape *shape);
 size_t msm_sum_scratch_bytes(const struct msm_shape *shape, bool is_g2);
@@ -73,9 +73,10 @@ int msm_plan(const struct msm_shape *shape, const void *scalars, void *ret_plan,
 /* bases: msm_bases_bytes, in the encoding of curve.h. ret_point: one affine point. */
 int msm_sum(const struct msm_shape *shape, bool is_g2, const void *plan, const void *bases,
             void *scratch, void *ret_point, void *stream);
-/* Fills tables 1 .. levels - 1 of a base array whose first `count` points are there. */
-int msm_fill_tables(const struct msm_shape *shape, bool is_g2, void *bases, void *scratch,
-                    void *stream);
+/* Fills table `level` (1 .. levels - 1) of a base array from the table before it. One call enqueues
+ * no more launches than a stream takes without waiting. */
+int msm_fill_table(const struct msm_shape *shape, bool is_g2, unsigned level, void *bases,
+                   void *scratch, void *stream);
 
 #ifdef __cplusplus
 }

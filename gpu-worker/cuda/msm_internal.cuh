@@ -50,8 +50,8 @@ struct msm_group {
     cudaError_t (*sum)(const struct msm_shape *shape, const struct msm_plan_view *plan,
                        const uint32_t *bases, char *scratch, uint32_t *ret_point,
                        cudaStream_t stream);
-    cudaError_t (*fill_tables)(const struct msm_shape *shape, uint32_t *bases, char *scratch,
-                               cudaStream_t stream);
+    cudaError_t (*fill_table)(const struct msm_shape *shape, unsigned level, uint32_t *bases,
+                              char *scratch, cudaStream_t stream);
 };
 
 extern const struct msm_group msm_bn254_g1, msm_bn254_g2, msm_bls12_381_g1, msm_bls12_381_g2;

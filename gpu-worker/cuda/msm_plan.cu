@@ -237,10 +237,12 @@ int msm_sum(const struct msm_shape *shape, bool is_g2, const void *plan, const v
                                (uint32_t *)ret_point, (cudaStream_t)stream));
 }
 
-int msm_fill_tables(const struct msm_shape *shape, bool is_g2, void *bases, void *scratch,
-                    void *stream)
+int msm_fill_table(const struct msm_shape *shape, bool is_g2, unsigned level, void *bases,
+                   void *scratch, void *stream)
 {
+    if (level == 0 || level >= shape->levels)
+        return -EINVAL;
     return msm_errno(
         group_of(shape, is_g2)
-            ->fill_tables(shape, (uint32_t *)bases, (char *)scratch, (cudaStream_t)stream));
+            ->fill_table(shape, level, (uint32_t *)bases, (char *)scratch, (cudaStream_t)stream));
 }

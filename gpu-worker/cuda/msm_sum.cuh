@@ -326,25 +326,22 @@ template <class F> struct msm_launch {
                 from_plains, from_tails, count, share_log2, unit_log2, ret_plains, ret_tails);
     }
 
-    static cudaError_t fill_tables(const struct msm_shape *shape, uint32_t *bases, char *scratch,
-                                   cudaStream_t stream)
+    static cudaError_t fill_table(const struct msm_shape *shape, unsigned level, uint32_t *bases,
+                                  char *scratch, cudaStream_t stream)
     {
         uint32_t blocks = fill_blocks(shape);
         uint32_t piece = blocks * (FILL_THREADS / F::LANES) * FILL_SHARE;
         size_t table_words = (size_t)shape->count * affine<F>::POINT_WORDS;
+        uint32_t *to = bases + level * table_words;
 
-        for (unsigned level = 1; level < shape->levels; level++) {
-            uint32_t *to = bases + level * table_words;
-
-            for (uint64_t begin = 0; begin < shape->count; begin += piece)
-                fill_table<F><<<blocks, FILL_THREADS, 0, stream>>>(
-                    to - table_words, to, (uint32_t)begin, shape->count,
-                    shape->sets * shape->window_bits, (uint32_t *)scratch);
-        }
+        for (uint64_t begin = 0; begin < shape->count; begin += piece)
+            ::fill_table<F><<<blocks, FILL_THREADS, 0, stream>>>(
+                to - table_words, to, (uint32_t)begin, shape->count,
+                shape->sets * shape->window_bits, (uint32_t *)scratch);
         return cudaGetLastError();
     }
 };
 
 #define MSM_GROUP(name, F)                                                                         \
     const struct msm_group name = {msm_launch<F>::scratch_bytes, msm_launch<F>::sum,               \
-                                   msm_launch<F>::fill_tables};
+                                   msm_launch<F>::fill_table};

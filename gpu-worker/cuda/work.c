@@ -71,11 +71,11 @@ void work_sum(struct work *work, const struct msm_shape *shape, bool is_g2, cons
         launched(work, msm_sum(shape, is_g2, plan, bases, scratch, ret_point, stream));
 }
 
-void work_fill_tables(struct work *work, const struct msm_shape *shape, bool is_g2, void *bases,
-                      void *scratch, void *stream)
+void work_fill_table(struct work *work, const struct msm_shape *shape, bool is_g2, unsigned level,
+                     void *bases, void *scratch, void *stream)
 {
-    if (!work->error && shape->levels > 1)
-        launched(work, msm_fill_tables(shape, is_g2, bases, scratch, stream));
+    if (!work->error)
+        launched(work, msm_fill_table(shape, is_g2, level, bases, scratch, stream));
 }
 
 void work_fill_twiddles(struct work *work, enum curve_id curve, unsigned log2, void *table,

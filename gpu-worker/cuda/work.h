@@ -33,8 +33,8 @@ void work_plan(struct work *work, const struct msm_shape *shape, const void *sca
                void *scratch, void *stream);
 void work_sum(struct work *work, const struct msm_shape *shape, bool is_g2, const void *plan,
               const void *bases, void *scratch, void *ret_point, void *stream);
-void work_fill_tables(struct work *work, const struct msm_shape *shape, bool is_g2, void *bases,
-                      void *scratch, void *stream);
+void work_fill_table(struct work *work, const struct msm_shape *shape, bool is_g2, unsigned level,
+                     void *bases, void *scratch, void *stream);
 void work_fill_twiddles(struct work *work, enum curve_id curve, unsigned log2, void *table,
                         void *stream);
 /* All rows of a matrix, up to 2^log2; those past its end are zero. */

@@ -78,8 +78,9 @@ static double make_bases(struct run *run)
     DEVICE_CHECK(cudaEventCreate(&begin));
     DEVICE_CHECK(cudaEventCreate(&end));
     DEVICE_CHECK(cudaEventRecord(begin, NULL));
-    if (msm_fill_tables(&run->shape, run->is_g2, run->bases, run->scratch, NULL) != 0)
-        exit(1);
+    for (unsigned level = 1; level < run->shape.levels; level++)
+        if (msm_fill_table(&run->shape, run->is_g2, level, run->bases, run->scratch, NULL) != 0)
+            exit(1);
     DEVICE_CHECK(cudaEventRecord(end, NULL));
     DEVICE_CHECK(cudaDeviceSynchronize());
     return device_elapsed_ms(begin, end);

@@ -46,7 +46,7 @@ static const char *const functions[] = {
     "call_host",
     "msm_plan",
     "msm_sum",
-    "msm_fill_tables",
+    "msm_fill_table",
     "transform_fill_table",
     "transform_quotient",
     "evaluate_rows",

@@ -41,7 +41,7 @@ struct kernel {
     struct msm_shape shape;
     bool is_g2;
     const struct curve *curve;
-    unsigned log2;
+    unsigned log2, level;
     struct matrix matrix;
     uint64_t entry_base, row_begin, row_end;
     uint32_t variable_count;
@@ -244,31 +244,33 @@ int msm_sum(const struct msm_shape *shape, bool is_g2, const void *plan, const v
     return launch(STUB_msm_sum, &kernel, run_sum, ret_point, arguments, 4, stream);
 }
 
-static int run_fill_tables(void *arguments)
+static int run_fill_msm_table(void *arguments)
 {
     const struct kernel *k = arguments;
     uint8_t *bases = k->out[0];
     const size_t level_bytes = point_bytes(&k->shape, k->is_g2) * k->shape.count;
-    CHECK_DEVICE("bases of msm_fill_tables", bases, level_bytes * k->shape.levels);
-    CHECK_DEVICE("scratch of msm_fill_tables", k->out[1],
+    CHECK_DEVICE("bases of msm_fill_table", bases, level_bytes * k->shape.levels);
+    CHECK_DEVICE("scratch of msm_fill_table", k->out[1],
                  msm_sum_scratch_bytes(&k->shape, k->is_g2));
     memset(k->out[1], 0x5a, msm_sum_scratch_bytes(&k->shape, k->is_g2));
-    for (unsigned level = 1; level < k->shape.levels; level++)
-        for (size_t i = 0; i < level_bytes; i++)
-            bases[level * level_bytes + i] = (uint8_t)(bases[i] ^ level);
+    for (size_t i = 0; i < level_bytes; i++)
+        bases[k->level * level_bytes + i] = (uint8_t)(bases[i] ^ k->level);
     return DRIVER_OK;
 }
 
-int msm_fill_tables(const struct msm_shape *shape, bool is_g2, void *bases, void *scratch,
-                    void *stream)
+int msm_fill_table(const struct msm_shape *shape, bool is_g2, unsigned level, void *bases,
+                   void *scratch, void *stream)
 {
+    if (level == 0 || level >= shape->levels)
+        return -EINVAL;
     const struct kernel kernel = {.shape = *shape,
                                   .is_g2 = is_g2,
+                                  .level = level,
                                   .curve = curve_by_id(shape->curve),
                                   .out = {bases, scratch}};
     const struct argument arguments[] = {{bases, msm_bases_bytes(shape, is_g2)},
                                          {scratch, msm_sum_scratch_bytes(shape, is_g2)}};
-    return launch(STUB_msm_fill_tables, &kernel, run_fill_tables, NULL, arguments, 2, stream);
+    return launch(STUB_msm_fill_table, &kernel, run_fill_msm_table, NULL, arguments, 2, stream);
 }
 
 /* transform.h: a table is its mark, curve and size. */

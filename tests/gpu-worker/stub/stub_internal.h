@@ -38,7 +38,7 @@
     X(call_host)                                                                                   \
     X(msm_plan)                                                                                    \
     X(msm_sum)                                                                                     \
-    X(msm_fill_tables)                                                                             \
+    X(msm_fill_table)                                                                              \
     X(transform_fill_table)                                                                        \
     X(transform_quotient)                                                                          \
     X(evaluate_rows)
