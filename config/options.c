@@ -121,7 +121,8 @@ const struct option options[] = {
     {"GPU", "Backend", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(gpu_backend), "cuda", 0, 0,
      gpu_backends,
      "cuda refuses to start without a usable NVIDIA GPU; cpu proves on the processor; auto takes "
-     "cuda and otherwise cpu, with a warning."},
+     "cpu where there is no card or no CUDA backend, with a warning; a card that cannot be used ends "
+     "the start as with cuda."},
     {"GPU", "Devices", OPTION_PLAIN, OPTION_DEVICES, IN_CONFIG(gpu_devices_text), "auto", 0, 0,
      NULL,
      "The cards to prove on, one process each: UUIDs as `nvidia-smi -L` shows them, separated by "
