@@ -183,17 +183,8 @@ static void release_host_memory(struct backend *backend)
             driver_host_unregister(backend->slabs[i].job.memory);
 }
 
-/* An event is often seen before its bell rings, and a bell must not ring in freed memory. */
-static void await_bells(struct backend *backend)
-{
-    for (unsigned i = STREAM_BELL_UPLOAD; i < STREAM_COUNT; i++)
-        if (backend->streams[i] && backend->load_event &&
-            driver_event_record(backend->load_event, backend->streams[i]) == DRIVER_OK)
-            driver_event_wait(backend->load_event);
-}
-
-/* Host callbacks come a moment after what they ring for. Returns whether none will come any more.
- */
+/* An event is often seen before its bell rings, and a bell must not ring in freed memory. Returns
+ * whether none will ring any more. */
 static bool bells_are_silent(struct backend *backend)
 {
     int error = DRIVER_OK;
@@ -208,7 +199,6 @@ static bool bells_are_silent(struct backend *backend)
 
 static void release_device(struct backend *backend)
 {
-    await_bells(backend);
     for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
         for (unsigned j = 0; j < MARK_COUNT; j++)
             if (backend->flights[i].marks[j])
