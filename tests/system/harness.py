@@ -293,6 +293,23 @@ class Daemon:
         sockets = [p for p in Path(self.socket).parent.glob("*") if p.is_socket()]
         expect_equal(sockets, [], "sockets left behind")
 
+    def refuses_to_start(self, *words):
+        """Made with start=False: its GPU worker ends the start with one error line that has all
+        these words. Discards the daemon."""
+        try:
+            try:
+                self.start()
+            except Failure as failure:
+                expect("ended at start with 1" in str(failure), f"{failure}")
+            else:
+                raise Failure("it starts")
+            lines = [l for l in self.log().splitlines() if "error gpu-0" in l]
+            expect_equal(len(lines), 1, "error lines of the worker")
+            for word in words:
+                expect(word in lines[0], f"lacks {word}: {lines[0]}")
+        finally:
+            self.discard()
+
     def discard(self):
         """Ends whatever of ours still lives and removes the folder (kept with CUZK_TEST_KEEP=1)."""
         for pid in marked_processes(self.mark):
