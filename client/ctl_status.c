@@ -109,8 +109,8 @@ static void print_status(const json_t *status)
     const json_t *flags = json_object_get(status, "flags");
     char buffer[UNITS_TEXT_BYTES];
 
-    printf("cuzkd %s, up %.0f s, event loop %s\n", text_of(status, "version"),
-           json_number_value(json_object_get(status, "uptime_ms")) / 1e3,
+    printf("cuzkd %s, %s, up %.0f s, event loop %s\n", text_of(status, "version"),
+           text_of(status, "phase"), json_number_value(json_object_get(status, "uptime_ms")) / 1e3,
            text_of(status, "event_loop"));
     printf("flags:");
     for (size_t i = 0; i < json_array_size(flags); i++)

@@ -1,7 +1,9 @@
 /* See runtime/notify.h. */
 #include "runtime/notify.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -46,4 +48,17 @@ uint64_t notify_watchdog_ns(void)
     uint64_t period_us;
 
     return sd_watchdog_enabled(0, &period_us) > 0 ? period_us * 1000 : 0;
+}
+
+int notify_store(const char *name, int fd)
+{
+    char text[320];
+    snprintf(text, sizeof text, "FDSTORE=1\nFDPOLL=0\nFDNAME=%.*s", first_line_bytes(name), name);
+    int r = sd_pid_notify_with_fds(0, 0, text, &fd, 1);
+    return r > 0 ? 0 : r < 0 ? r : -ENOTCONN;
+}
+
+void notify_unstore(const char *name)
+{
+    sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%.*s", first_line_bytes(name), name);
 }

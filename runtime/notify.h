@@ -12,3 +12,10 @@ void notify_watchdog(void); /* from the main loop only: it proves that the loop 
 void notify_extend_timeout(uint64_t more_ns);
 /* Period in which systemd wants notify_watchdog, 0 when it does not. Feed it at half of that. */
 uint64_t notify_watchdog_ns(void);
+
+/* Puts a copy of the descriptor into the manager's store under this name: the next process of the
+ * service finds it among its inherited descriptors (activation.h). The manager is told not to watch
+ * it. 0, -ENOTCONN without a manager, or negative errno. */
+int notify_store(const char *name, int fd);
+/* Takes every descriptor of this name out of the store. */
+void notify_unstore(const char *name);

@@ -19,6 +19,19 @@ static void on_client(struct loop_watch *watch, uint32_t events);
 static bool may_take_frames(const struct control_client *client);
 static void take_frames(struct control_client *client);
 
+static int open_listener(struct control_listener *listener)
+{
+    struct activation *activation = &listener->supervisor->activation;
+    int fd = activation_take(activation, listener->is_admin ? "admin" : "submit");
+    if (fd < 0)
+        return listener_open(listener->path, listener->is_admin ? 0600 : 0660);
+    int r = listener_adopt(fd, listener->path);
+    if (r < 0)
+        close(fd);
+    listener->is_inherited = r >= 0;
+    return r;
+}
+
 int control_open(struct supervisor *supervisor)
 {
     struct control *control = &supervisor->control;
@@ -30,7 +43,7 @@ int control_open(struct supervisor *supervisor)
         listener->supervisor = supervisor;
         listener->path = paths[i];
         listener->is_admin = i == 1;
-        int fd = listener_open(paths[i], i == 1 ? 0600 : 0660);
+        int fd = open_listener(listener);
         if (fd < 0)
             return fd;
         listener->watch = (struct loop_watch){.fd = fd, .events = POLLIN, .on_ready = on_connect};
@@ -49,7 +62,9 @@ void control_stop_listening(struct supervisor *supervisor)
         struct control_listener *listener = &supervisor->control.listeners[i];
         if (listener->watch.on_ready)
             loop_remove(supervisor->loop, &listener->watch);
-        if (listener->path)
+        if (listener->is_inherited && listener->watch.fd >= 0)
+            close(listener->watch.fd);
+        else if (listener->path)
             listener_close(listener->watch.fd, listener->path);
         listener->watch = (struct loop_watch){.fd = -1};
     }

@@ -56,6 +56,7 @@ struct control_listener {
     struct loop_watch watch;
     const char *path;
     bool is_admin, is_paused; /* paused: descriptors are short */
+    bool is_inherited;        /* the service manager's: it stays when we end */
 };
 
 struct control {
@@ -67,8 +68,10 @@ struct control {
     uint64_t refusal_told_ns; /* not again before */
 };
 
+/* The sockets are those that the service manager handed over as "submit" and "admin"; what it did
+ * not is opened here. */
 int control_open(struct supervisor *supervisor);
-/* Removes the sockets; connections stay. */
+/* Removes the sockets that are ours; connections stay. */
 void control_stop_listening(struct supervisor *supervisor);
 void control_close(struct supervisor *supervisor);
 /* Answers waits that are due, ends connections that broke a deadline. */

@@ -2,6 +2,7 @@
 #include "supervisor/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -77,6 +78,35 @@ int listener_open(const char *path, mode_t mode)
         close(fd);
         return r;
     }
+    return fd;
+}
+
+static int option_of(int fd, int option)
+{
+    int value = -1;
+    socklen_t bytes = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, option, &value, &bytes) < 0 ? -errno : value;
+}
+
+int listener_adopt(int fd, const char *path)
+{
+    struct sockaddr_un address = {0};
+    socklen_t bytes = sizeof address - 1;
+    if (option_of(fd, SO_DOMAIN) != AF_UNIX || option_of(fd, SO_TYPE) != SOCK_STREAM ||
+        option_of(fd, SO_ACCEPTCONN) != 1) {
+        log_error("what was handed over for %s is no listening Unix stream socket; in the socket "
+                  "unit, ListenStream= names it and Accept= is no",
+                  path);
+        return -EPROTOTYPE;
+    }
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &bytes) < 0)
+        return -errno;
+    if (strcmp(address.sun_path, path) != 0)
+        log_warn("the service manager listens on %s where the configuration says %s: clients that "
+                 "go by the latter find nobody",
+                 address.sun_path, path);
     return fd;
 }
 

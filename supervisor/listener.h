@@ -6,6 +6,10 @@
 
 /* fd (non-blocking, close-on-exec) or negative errno; logs why. -EADDRINUSE: somebody listens. */
 int listener_open(const char *path, mode_t mode);
+/* Takes over a socket that the service manager listens on, after checking that it is one: fd, or
+ * negative errno, logged. path: where the configuration wants it; elsewhere it is used all the
+ * same, with a warning. */
+int listener_adopt(int fd, const char *path);
 /* Closes and removes the socket. */
 void listener_close(int fd, const char *path);
 /* The next connection's fd, or -EAGAIN, or another negative errno (-EMFILE: none is taken). */

@@ -318,6 +318,7 @@ static void write_everything(struct reply *reply, const struct supervisor *super
     bool is_locked = slabs_are_locked(supervisor);
     reply_map(reply, NULL);
     reply_string(reply, "version", CUZK_VERSION);
+    reply_string(reply, "phase", supervisor_phase_to_string(supervisor->phase));
     reply_integer(reply, "uptime_ms", (supervisor->now_ns - supervisor->started_ns) / 1000000);
     reply_string(reply, "event_loop", loop_kind_to_string(loop_kind(supervisor->loop)));
     write_flags(reply, supervisor, is_locked);

@@ -50,9 +50,9 @@ static uint64_t turn(struct supervisor *supervisor)
     if (supervisor->now_ns >= supervisor->next_tick_ns) {
         supervisor->next_tick_ns = supervisor->now_ns + SUPERVISOR_TICK_MS * UINT64_C(1000000);
         jobs_expire(&supervisor->jobs, supervisor->now_ns);
+        service_tick(supervisor);
     }
-    if (supervisor->watchdog_ns)
-        notify_watchdog();
+    service_turn(supervisor);
     return supervisor->phase == SUPERVISOR_STOPPED ? 0 : next_deadline(supervisor);
 }
 
@@ -64,7 +64,7 @@ static uint64_t next_deadline(const struct supervisor *supervisor)
         control_deadline(supervisor),
         supervisor->grants_delayed_until_ns ? supervisor->grants_delayed_until_ns : UINT64_MAX,
         supervisor->deadline_ns ? supervisor->deadline_ns : UINT64_MAX,
-        supervisor->watchdog_ns ? supervisor->now_ns + supervisor->watchdog_ns / 2 : UINT64_MAX,
+        service_deadline(supervisor),
     };
     uint64_t first_ns = UINT64_MAX;
     for (size_t i = 0; i < sizeof dues_ns / sizeof dues_ns[0]; i++)
@@ -192,11 +192,15 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
         supervisor->control.listeners[i].watch.fd = -1;
     supervisor_take_time(supervisor);
     supervisor->started_ns = supervisor->now_ns;
-    supervisor->watchdog_ns = notify_watchdog_ns();
+    service_init(supervisor);
     raise_limit(RLIMIT_NOFILE, &supervisor->descriptors_max);
     raise_limit(RLIMIT_MEMLOCK, NULL); /* for the workers, which lock ordinary pages */
 
-    int r = open_loop(supervisor);
+    int r = activation_init(&supervisor->activation);
+    if (r < 0)
+        log_error("cannot take the descriptors of the service manager: %s", strerror(-r));
+    else
+        r = open_loop(supervisor);
     if (r == 0)
         r = lock_state(supervisor);
     if (r == 0)
@@ -215,22 +219,31 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
         r = circuits_init(supervisor);
     if (r == 0)
         r = control_open(supervisor);
+    if (activation_left(&supervisor->activation) > 0)
+        log_warn(
+            "%u descriptors of the service manager have names that are not known here, and are "
+            "closed",
+            activation_left(&supervisor->activation));
+    activation_destroy(&supervisor->activation);
     notify_status("starting workers");
     return r;
 }
 
 /* ---- phases ---- */
 
-static void begin_serving(struct supervisor *supervisor)
+const char *supervisor_phase_to_string(enum supervisor_phase phase)
 {
-    const struct workers *workers = &supervisor->workers;
-    char text[160];
-    supervisor->phase = SUPERVISOR_SERVING;
-    snprintf(text, sizeof text, "ready: %u of %u workers, %u slabs, %u circuits",
-             workers_running_count(workers), workers->count, supervisor->memory.slab_count,
-             supervisor->circuits.count);
-    log_info("%s; listening on %s", text, supervisor->config.socket_path);
-    notify_ready(text);
+    switch (phase) {
+    case SUPERVISOR_STARTING:
+        return "starting";
+    case SUPERVISOR_SERVING:
+        return "serving";
+    case SUPERVISOR_FINISHING:
+    case SUPERVISOR_STOPPING:
+    case SUPERVISOR_STOPPED:
+        break;
+    }
+    return "stopping";
 }
 
 static void begin_stopping(struct supervisor *supervisor)
@@ -244,8 +257,7 @@ static void begin_stopping(struct supervisor *supervisor)
                   supervisor->now_ns);
         pipeline_drop_job(supervisor, job);
     }
-    control_tick(supervisor); /* whoever waits hears of it */
-    control_stop_listening(supervisor);
+    control_tick(supervisor); /* whoever waits hears of it; status answers to the end */
     workers_stop(supervisor);
     supervisor->phase = SUPERVISOR_STOPPING;
     supervisor->grants_delayed_until_ns = 0;
@@ -257,9 +269,10 @@ static void advance(struct supervisor *supervisor)
     bool is_late = supervisor->deadline_ns && supervisor->now_ns >= supervisor->deadline_ns;
     switch (supervisor->phase) {
     case SUPERVISOR_STARTING:
-        workers_report_start(supervisor);
-        if (workers_have_settled(&supervisor->workers)) {
-            begin_serving(supervisor);
+        /* Slabs are registered and the known answer was proved before a GPU worker runs. */
+        if (workers_have_settled(&supervisor->workers) && workers_can_prove(&supervisor->workers)) {
+            supervisor->phase = SUPERVISOR_SERVING;
+            service_ready(supervisor);
             grants_run(supervisor);
         }
         break;
@@ -287,8 +300,8 @@ void supervisor_stop(struct supervisor *supervisor)
     case SUPERVISOR_STARTING:
     case SUPERVISOR_SERVING:
         log_info("stopping: %u jobs are finished first", supervisor->jobs.active.count);
-        notify_stopping("finishing jobs");
         supervisor->phase = SUPERVISOR_FINISHING;
+        service_stopping(supervisor);
         supervisor->deadline_ns = supervisor->now_ns + supervisor->config.stop_timeout_ns;
         break;
     case SUPERVISOR_FINISHING:
@@ -330,5 +343,6 @@ void supervisor_destroy(struct supervisor *supervisor)
         loop_free(supervisor->loop);
     if (supervisor->lock_fd >= 0)
         close(supervisor->lock_fd);
+    activation_destroy(&supervisor->activation);
     config_destroy(&supervisor->config);
 }

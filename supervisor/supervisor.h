@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "runtime/activation.h"
 #include "runtime/loop.h"
 #include "supervisor/circuits.h"
 #include "supervisor/control.h"
@@ -13,6 +14,7 @@
 #include "supervisor/jobs.h"
 #include "supervisor/memory.h"
 #include "supervisor/order.h"
+#include "supervisor/service.h"
 #include "supervisor/slots.h"
 #include "supervisor/workers.h"
 
@@ -36,8 +38,10 @@ struct supervisor {
     enum supervisor_phase phase;
     int exit_status;
     uint64_t now_ns; /* of this callback or step of the turn */
-    uint64_t started_ns, deadline_ns, next_tick_ns, watchdog_ns;
+    uint64_t started_ns, deadline_ns, next_tick_ns;
+    struct service service;
     int lock_fd;
+    struct activation activation; /* descriptors of the service manager, not yet taken */
     uint32_t descriptors_max;
     struct memory memory;
     struct slots slots;
@@ -59,6 +63,8 @@ int supervisor_run(struct supervisor *supervisor);
 void supervisor_destroy(struct supervisor *supervisor);
 /* The first time: no new jobs, finish those there, stop. Again: stop at once. */
 void supervisor_stop(struct supervisor *supervisor);
+/* "starting", "serving" or "stopping": as clients see it. */
+const char *supervisor_phase_to_string(enum supervisor_phase phase);
 /* Start-up cannot succeed (logged by the caller): stop at once with exit status 1. */
 void supervisor_fail(struct supervisor *supervisor);
 /* Callbacks of the loop begin with it: now_ns is the time of what they do. */

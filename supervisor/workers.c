@@ -12,7 +12,6 @@
 
 #include "runtime/check.h"
 #include "runtime/log.h"
-#include "runtime/notify.h"
 #include "shm/bell.h"
 #include "shm/courier.h"
 #include "shm/port.h"
@@ -279,32 +278,6 @@ static void on_death(struct loop_watch *watch, uint32_t events)
     start_later(worker);
 }
 
-void workers_report_start(struct supervisor *supervisor)
-{
-    struct workers *workers = &supervisor->workers;
-    const uint32_t count = supervisor->memory.slab_count;
-    uint32_t sum = 0;
-    char text[160] = "";
-    for (uint32_t i = 0; i < workers->count; i++) {
-        const struct worker *worker = &workers->entries[i];
-        if (worker->state != WORKER_STARTING || !worker->channel.layout)
-            continue;
-        const struct channel_progress *progress = &worker->channel.layout->progress;
-        uint32_t done = atomic_load_explicit(&progress->slabs_pinned, memory_order_relaxed) +
-                        atomic_load_explicit(&progress->slabs_unpinned, memory_order_relaxed);
-        sum += done;
-        if (done > 0)
-            snprintf(text, sizeof text, "%s has registered %u of %u slabs", worker->name, done,
-                     count);
-    }
-    if (sum == workers->slabs_reported)
-        return;
-    workers->slabs_reported = sum;
-    notify_extend_timeout((uint64_t)WORKER_START_MORE_S * 1000000000u);
-    if (text[0])
-        notify_status(text);
-}
-
 void workers_doom(struct worker *worker, const char *why)
 {
     if (worker->state == WORKER_DOOMED || worker->state == WORKER_DOWN)
@@ -363,6 +336,20 @@ bool workers_have_settled(const struct workers *workers)
         const struct worker *worker = &workers->entries[i];
         bool is_up = worker->state == WORKER_RUNNING && worker->is_caught_up;
         if (!is_up && worker->start_failures < WORKER_START_FAILURES_MAX)
+            return false;
+    }
+    return true;
+}
+
+bool workers_can_prove(const struct workers *workers)
+{
+    bool is_up[WORKER_KIND_COUNT] = {false};
+    for (uint32_t i = 0; i < workers->count; i++) {
+        const struct worker *worker = &workers->entries[i];
+        is_up[worker->kind] |= worker->state == WORKER_RUNNING && worker->is_caught_up;
+    }
+    for (int kind = 0; kind < WORKER_KIND_COUNT; kind++) {
+        if (!is_up[kind])
             return false;
     }
     return true;

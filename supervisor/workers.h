@@ -42,8 +42,6 @@ enum {
     /* From here on the service calls a worker broken (it goes on trying). */
     WORKER_START_FAILURES_MAX = 3,
     WORKER_DELIVERY_RETRY_MS = 2,
-    /* To register one more slab at start; more is no progress. */
-    WORKER_START_MORE_S = 120,
 };
 
 struct worker {
@@ -83,7 +81,6 @@ struct worker {
 struct workers {
     struct worker *entries; /* WORKERS_MAX */
     uint32_t count;
-    uint32_t slabs_reported;        /* registered so far, all starting workers together */
     char *paths[WORKER_KIND_COUNT]; /* executables; [WORKER_SYNTH] also prepares and loads keys */
     char **environment;             /* of every child: without what is for us alone */
 };
@@ -98,8 +95,6 @@ uint64_t workers_deadline(const struct supervisor *supervisor);
 /* READY was heard; device: of a GPU worker, its texts cleaned. */
 void workers_ready(struct worker *worker, const struct message *ready,
                    const struct ready_device *device);
-/* Start-up that takes long and moves on (slabs being registered): tells systemd. */
-void workers_report_start(struct supervisor *supervisor);
 /* Time with a partition in computation, of this process. */
 uint64_t workers_busy_ns(const struct worker *worker);
 /* SIGKILL: it broke the contract (why, in words). Its slots stay its own until it is dead. */
@@ -110,6 +105,8 @@ void workers_kill(struct supervisor *supervisor);
 bool workers_are_gone(const struct workers *workers);
 /* Every worker is running or has failed to start WORKER_START_FAILURES_MAX times. */
 bool workers_have_settled(const struct workers *workers);
+/* One worker of each kind at least is up. */
+bool workers_can_prove(const struct workers *workers);
 uint32_t workers_running_count(const struct workers *workers);
 
 bool worker_is_available(const struct worker *worker, uint64_t now_ns);

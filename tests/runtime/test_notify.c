@@ -1,6 +1,7 @@
 /* Plays systemd: a datagram socket named by NOTIFY_SOCKET. */
 #include "runtime/notify.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -53,6 +54,31 @@ TEST(says_what_systemd_understands)
     stop_listening();
 }
 
+TEST(a_descriptor_is_stored_under_its_name_and_taken_out_again)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control;
+    char text[256] = "";
+    struct iovec bytes = {.iov_base = text, .iov_len = sizeof text - 1};
+    struct msghdr message = {.msg_iov = &bytes,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+
+    listen_here();
+    ASSERT_INT(notify_store("slab-3", STDERR_FILENO), 0);
+    ASSERT(recvmsg(listener, &message, 0) > 0);
+    ASSERT_STR(text, "FDSTORE=1\nFDPOLL=0\nFDNAME=slab-3");
+    ASSERT(CMSG_FIRSTHDR(&message) && CMSG_FIRSTHDR(&message)->cmsg_type == SCM_RIGHTS);
+    close(*(int *)CMSG_DATA(CMSG_FIRSTHDR(&message)));
+    notify_unstore("slab-3");
+    ASSERT_STR(heard(), "FDSTOREREMOVE=1\nFDNAME=slab-3");
+    stop_listening();
+    ASSERT_INT(notify_store("slab-3", STDERR_FILENO), -ENOTCONN);
+}
+
 TEST(a_status_text_cannot_add_assignments)
 {
     listen_here();
@@ -82,4 +108,5 @@ TEST(reads_the_watchdog_period)
 }
 
 TEST_MAIN(CASE(says_what_systemd_understands), CASE(a_status_text_cannot_add_assignments),
+          CASE(a_descriptor_is_stored_under_its_name_and_taken_out_again),
           CASE(is_silent_without_a_socket), CASE(reads_the_watchdog_period))
