@@ -28,7 +28,8 @@ void completions_drain(struct worker *worker)
     struct message message;
     /* One answer a grant and UPLOADED: more in one go than both rings hold is a flood. */
     for (int i = 0; i < 2 * CHANNEL_RING_ENTRIES; i++) {
-        if (worker->state == WORKER_DOOMED || worker->state == WORKER_DOWN)
+        if (worker->state == WORKER_DOOMED || worker->state == WORKER_WRITTEN_OFF ||
+            worker->state == WORKER_DOWN)
             return;
         int r = channel_take_completion(&worker->channel, &message);
         if (r == 0)
@@ -63,6 +64,8 @@ static void clean_text(char text[READY_TEXT_BYTES])
 static const char *take_ready(struct worker *worker, const struct message *message)
 {
     struct ready_device device = {""};
+    if (worker->state == WORKER_KILLED && worker->ready_ns == 0)
+        return NULL; /* too late */
     if (worker->state != WORKER_STARTING)
         return "it said READY twice";
     if (message->numbers[1] != CHANNEL_ABI)
@@ -193,7 +196,7 @@ static const char *take_failure(struct worker *worker, struct slot *slot,
                  slot->job, slot->partition, text, strerror(-message->result));
         snprintf(worker->last_error, sizeof worker->last_error, "%s", text);
         snprintf(how, sizeof how, "%s: %s", worker->name, text);
-        pipeline_lost(supervisor, slot, true, how);
+        pipeline_lost(supervisor, slot, PIPELINE_LOSS_ALONE, how);
         return NULL;
     case BLAME_CANCELLED:
         return apply(supervisor, slot, SLOT_EVENT_DROPPED);

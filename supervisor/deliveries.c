@@ -201,6 +201,7 @@ void deliveries_flush(struct worker *worker)
     send_cancels(worker);
     if (!worker->is_caught_up && worker->keys_open == 0) {
         worker->is_caught_up = true;
+        worker_orders_started(worker);
         log_info("%s is ready (process %d%s%s)", worker->name, (int)worker->child.pid,
                  worker->device.name[0] ? ", " : "", worker->device.name);
     }

@@ -60,10 +60,19 @@ void pipeline_grant(struct supervisor *supervisor, struct slot *slot, enum slot_
         jobs_start(&supervisor->jobs, job, supervisor->now_ns);
 }
 
-void pipeline_lost(struct supervisor *supervisor, struct slot *slot, bool counts, const char *how)
+enum pipeline_loss pipeline_loss_of(bool is_wanted, bool is_alone)
 {
+    if (is_wanted)
+        return PIPELINE_LOSS_WANTED;
+    return is_alone ? PIPELINE_LOSS_ALONE : PIPELINE_LOSS_TOGETHER;
+}
+
+void pipeline_lost(struct supervisor *supervisor, struct slot *slot, enum pipeline_loss loss,
+                   const char *how)
+{
+    const bool counts = loss == PIPELINE_LOSS_ALONE;
     bool is_dropped = slot->state == SLOT_ENDING;
-    if (!is_dropped) {
+    if (!is_dropped && loss != PIPELINE_LOSS_WANTED) {
         slot->is_suspect = true;
         if (slot->suspected_in < slot->granted)
             slot->suspected_in = slot->granted;

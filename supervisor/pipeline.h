@@ -16,9 +16,17 @@ int pipeline_apply(struct supervisor *supervisor, struct slot *slot, enum slot_e
 /* A grant has been pushed: the worker owns the slot under this generation. */
 void pipeline_grant(struct supervisor *supervisor, struct slot *slot, enum slot_event event,
                     struct worker *worker, enum operation operation, uint64_t generation);
-/* The owner died (how: "signal 9 in msm_a") or answered that its device failed. `counts`: it held
- * nothing else, so this partition is the likely cause and one attempt is used up. */
-void pipeline_lost(struct supervisor *supervisor, struct slot *slot, bool counts, const char *how);
+/* What the loss of an owner means for a partition in its hands. */
+enum pipeline_loss {
+    PIPELINE_LOSS_WANTED,   /* its end was our own wish: nothing */
+    PIPELINE_LOSS_TOGETHER, /* of several: each is a suspect and comes alone next */
+    PIPELINE_LOSS_ALONE,    /* the likely cause: a suspect, and one attempt is used up */
+};
+
+enum pipeline_loss pipeline_loss_of(bool is_wanted, bool is_alone);
+/* The owner died (how: "signal 9 in msm_a") or answered that its device failed (ALONE). */
+void pipeline_lost(struct supervisor *supervisor, struct slot *slot, enum pipeline_loss loss,
+                   const char *how);
 /* Fails the partition, and with it the job; the event is SLOT_EVENT_REFUSED. */
 int pipeline_refuse(struct supervisor *supervisor, struct slot *slot, enum reply_code code,
                     const char *text);

@@ -24,10 +24,10 @@ void recovery_run(struct worker *worker, int status)
     char how[SLOT_FAULT_BYTES];
 
     /* What it had finished before it died counts. Nothing that we killed for a breach said does. */
-    if (worker->state != WORKER_DOOMED)
+    if (worker->state != WORKER_DOOMED && worker->state != WORKER_WRITTEN_OFF)
         completions_drain(worker);
     explain(worker, status, how, sizeof how);
-    bool is_wanted = worker->state == WORKER_STOPPING || supervisor->phase >= SUPERVISOR_STOPPING;
+    bool is_wanted = worker->is_wanted_end || supervisor->phase >= SUPERVISOR_STOPPING;
     if (is_wanted) {
         log_debug("%s has stopped (%s)", worker->name, how);
     } else if (worker->ready_ns == 0) {
@@ -77,7 +77,7 @@ static void put_back(struct worker *worker, const char *how)
     /* The only partition in its hands, or the only key that it was loading, is the likely cause; of
      * several, each is a suspect and comes alone next. Nothing counts when the end was our own
      * wish. */
-    bool is_wanted = worker->state == WORKER_STOPPING || supervisor->phase >= SUPERVISOR_STOPPING;
+    bool is_wanted = worker->is_wanted_end || supervisor->phase >= SUPERVISOR_STOPPING;
     bool is_alone = worker->held_count == 1 && worker->key_calls == 0;
     if (!is_wanted)
         key_loads_worker_died(worker, how);
@@ -86,7 +86,7 @@ static void put_back(struct worker *worker, const char *how)
         if (slot->state != SLOT_ENDING)
             log_info("job %" PRIu64 " partition %u was %s in %s: put back", slot->job,
                      slot->partition, slot_state_to_string(slot->state), worker->name);
-        pipeline_lost(supervisor, slot, is_alone && !is_wanted, how);
+        pipeline_lost(supervisor, slot, pipeline_loss_of(is_wanted, is_alone), how);
     }
 }
 

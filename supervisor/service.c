@@ -86,7 +86,7 @@ static void describe_start(const struct supervisor *supervisor, char *ret, size_
         }
     }
     snprintf(ret, room, "starting: %u of %u workers are up", workers_running_count(workers),
-             workers->count);
+             workers_present_count(workers));
 }
 
 static void describe(const struct supervisor *supervisor, char *ret, size_t room)
@@ -98,7 +98,8 @@ static void describe(const struct supervisor *supervisor, char *ret, size_t room
         break;
     case SUPERVISOR_SERVING:
         snprintf(ret, room, "serving: %u of %u workers, %u jobs in hand",
-                 workers_running_count(&supervisor->workers), supervisor->workers.count, active);
+                 workers_running_count(&supervisor->workers),
+                 workers_present_count(&supervisor->workers), active);
         break;
     case SUPERVISOR_FINISHING:
         snprintf(ret, room, "stopping: %u jobs are finished first", active);
@@ -130,8 +131,8 @@ void service_ready(struct supervisor *supervisor)
     const struct workers *workers = &supervisor->workers;
     char text[sizeof supervisor->service.status];
     snprintf(text, sizeof text, "ready: %u of %u workers, %u slabs, %u circuits",
-             workers_running_count(workers), workers->count, supervisor->memory.slab_count,
-             supervisor->circuits.count);
+             workers_running_count(workers), workers_present_count(workers),
+             supervisor->memory.slab_count, supervisor->circuits.count);
     log_info("%s; listening on %s", text, supervisor->config.socket_path);
     notify_ready(text);
     supervisor->service.status_next_ns =

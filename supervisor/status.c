@@ -112,14 +112,19 @@ static const char *worker_state_of(const struct worker *worker)
 {
     switch (worker->state) {
     case WORKER_DOWN:
-        return "dead";
+        return worker->is_drained ? "drained" : "dead";
     case WORKER_STARTING:
         return "starting";
     case WORKER_RUNNING:
         if (!worker->is_caught_up)
             return "starting";
+        if (worker->is_draining)
+            return "draining";
         return worker->held_count > 0 ? "busy" : "idle";
+    case WORKER_WRITTEN_OFF:
+        return "written_off";
     case WORKER_STOPPING:
+    case WORKER_KILLED:
     case WORKER_DOOMED:
         break;
     }
@@ -174,8 +179,10 @@ static void write_worker(struct reply *reply, const struct worker *worker)
 static void write_workers(struct reply *reply, const struct supervisor *supervisor)
 {
     reply_array(reply, "workers");
-    for (uint32_t i = 0; i < supervisor->workers.count; i++)
-        write_worker(reply, &supervisor->workers.entries[i]);
+    for (uint32_t i = 0; i < supervisor->workers.count; i++) {
+        if (worker_is_present(&supervisor->workers.entries[i]))
+            write_worker(reply, &supervisor->workers.entries[i]);
+    }
     reply_close(reply);
 }
 
@@ -198,7 +205,7 @@ static void write_gpus(struct reply *reply, const struct supervisor *supervisor)
     reply_array(reply, "gpu");
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         const struct worker *worker = &supervisor->workers.entries[i];
-        if (worker->kind != WORKER_GPU)
+        if (worker->kind != WORKER_GPU || !worker_is_present(worker))
             continue;
         uint64_t sum_ns = workers_busy_ns(worker);
         reply_map(reply, NULL);
@@ -241,7 +248,7 @@ static void write_plan(struct reply *reply, const struct circuit *circuit)
     uint32_t count = 0, gpus = 0;
     size_t used = 0;
     for (uint32_t i = 0; i < workers->count; i++)
-        gpus += workers->entries[i].kind == WORKER_GPU;
+        gpus += workers->entries[i].kind == WORKER_GPU && worker_is_present(&workers->entries[i]);
     for (uint32_t i = 0; i < workers->count; i++) {
         const struct worker *worker = &workers->entries[i];
         const char *plan = circuit->plans[worker->index % GPU_WORKERS_MAX];

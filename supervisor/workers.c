@@ -20,6 +20,7 @@
 #include "supervisor/programs.h"
 #include "supervisor/recovery.h"
 #include "supervisor/supervisor.h"
+#include "supervisor/worker_orders.h"
 
 static void on_bell(struct loop_watch *watch, uint32_t events);
 static void on_death(struct loop_watch *watch, uint32_t events);
@@ -85,7 +86,7 @@ static void take_apart(struct worker *worker)
     worker->loads_alone = false;
     worker->slabs_sent = 0;
     worker->is_caught_up = worker->has_untold = false;
-    worker->delayed_until_ns = 0;
+    worker->delayed_until_ns = worker->killed_ns = 0;
     worker->state = WORKER_DOWN;
 }
 
@@ -181,6 +182,7 @@ static void start_due(struct worker *worker)
                   (unsigned)worker->backoff_ms);
         take_apart(worker);
         worker->start_failures++;
+        worker_orders_start_failed(worker, worker->last_error);
         start_later(worker);
         return;
     }
@@ -200,17 +202,18 @@ uint64_t workers_busy_ns(const struct worker *worker)
                     worker->supervisor->now_ns);
 }
 
-static bool may_start(const struct supervisor *supervisor)
+static bool may_start(const struct worker *worker)
 {
-    return supervisor->phase < SUPERVISOR_STOPPING;
+    return worker->state == WORKER_DOWN && worker_orders_wants(worker) &&
+           worker->supervisor->phase < SUPERVISOR_STOPPING;
 }
 
 void workers_tick(struct supervisor *supervisor)
 {
+    worker_orders_tick(supervisor);
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         struct worker *worker = &supervisor->workers.entries[i];
-        if (worker->state == WORKER_DOWN && may_start(supervisor) &&
-            supervisor->now_ns >= worker->restart_at_ns)
+        if (may_start(worker) && supervisor->now_ns >= worker->restart_at_ns)
             start_due(worker);
         if (worker->delayed_until_ns && supervisor->now_ns >= worker->delayed_until_ns)
             deliveries_flush(worker);
@@ -224,8 +227,7 @@ uint64_t workers_deadline(const struct supervisor *supervisor)
     uint64_t deadline_ns = UINT64_MAX;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         const struct worker *worker = &supervisor->workers.entries[i];
-        if (worker->state == WORKER_DOWN && may_start(supervisor) &&
-            worker->restart_at_ns < deadline_ns)
+        if (may_start(worker) && worker->restart_at_ns < deadline_ns)
             deadline_ns = worker->restart_at_ns;
         if (worker->delayed_until_ns && worker->delayed_until_ns < deadline_ns)
             deadline_ns = worker->delayed_until_ns;
@@ -268,36 +270,121 @@ static void on_death(struct loop_watch *watch, uint32_t events)
     const struct channel_progress *progress = &worker->channel.layout->progress;
     worker->partitions_done_before +=
         atomic_load_explicit(&progress->partitions_done, memory_order_relaxed);
-    bool was_ready = worker->ready_ns != 0;
-    if (!was_ready)
+    bool was_ready = worker->ready_ns != 0, was_wanted = worker->is_wanted_end;
+    if (!was_ready && !was_wanted)
         worker->start_failures++;
-    else if (supervisor->now_ns - worker->ready_ns >= (uint64_t)WORKER_STEADY_MS * 1000000u)
+    else if (was_ready &&
+             supervisor->now_ns - worker->ready_ns >= (uint64_t)WORKER_STEADY_MS * 1000000u)
         worker->backoff_ms = 0;
     take_apart(worker);
     worker->restarts++;
-    start_later(worker);
+    worker->died_ns = supervisor->now_ns;
+    if (!was_ready && !was_wanted)
+        worker_orders_start_failed(worker, worker->last_error);
+    if (worker_orders_ended(worker)) {
+        worker->backoff_ms = 0;
+        worker->restart_at_ns = supervisor->now_ns;
+    } else {
+        start_later(worker);
+    }
+}
+
+static void kill_process(struct worker *worker)
+{
+    child_kill(&worker->child, SIGKILL);
+    if (worker->killed_ns == 0)
+        worker->killed_ns = worker->supervisor->now_ns;
 }
 
 void workers_doom(struct worker *worker, const char *why)
 {
-    if (worker->state == WORKER_DOOMED || worker->state == WORKER_DOWN)
+    if (worker->state == WORKER_DOOMED || worker->state == WORKER_DOWN ||
+        worker->state == WORKER_WRITTEN_OFF)
         return;
     snprintf(worker->last_error, sizeof worker->last_error, "%s", why);
     log_error("%s (process %d) broke the contract: %s; it is killed and replaced", worker->name,
               (int)worker->child.pid, why);
     worker->state = WORKER_DOOMED;
-    child_kill(&worker->child, SIGKILL);
+    kill_process(worker);
+}
+
+void workers_kill_one(struct worker *worker, const char *why)
+{
+    if (worker->state != WORKER_STARTING && worker->state != WORKER_RUNNING &&
+        worker->state != WORKER_STOPPING)
+        return;
+    snprintf(worker->last_error, sizeof worker->last_error, "%s", why);
+    worker->state = WORKER_KILLED;
+    kill_process(worker);
+}
+
+static bool tell_stop(struct worker *worker)
+{
+    const struct message stop = {.operation = OPERATION_STOP};
+    if (worker->state != WORKER_RUNNING || workers_push(worker, &stop) < 0)
+        return false;
+    worker->state = WORKER_STOPPING;
+    return true;
+}
+
+void workers_end(struct worker *worker)
+{
+    if (worker->state != WORKER_STARTING && worker->state != WORKER_RUNNING &&
+        worker->state != WORKER_STOPPING)
+        return; /* it is down, or dies of something else, which counts */
+    worker->is_wanted_end = true;
+    if (worker_holds_nothing(worker) && tell_stop(worker))
+        return;
+    worker->state = WORKER_KILLED;
+    kill_process(worker);
 }
 
 void workers_stop(struct supervisor *supervisor)
 {
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         struct worker *worker = &supervisor->workers.entries[i];
-        const struct message stop = {.operation = OPERATION_STOP};
-        if (worker->state == WORKER_RUNNING && workers_push(worker, &stop) == 0)
-            worker->state = WORKER_STOPPING;
-        else if (worker->state != WORKER_DOWN)
-            child_kill(&worker->child, SIGKILL);
+        worker->is_wanted_end = true;
+        if (worker->state == WORKER_STARTING ||
+            (worker->state == WORKER_RUNNING && !tell_stop(worker)))
+            kill_process(worker);
+    }
+}
+
+struct worker *workers_find(struct supervisor *supervisor, const char *name)
+{
+    struct workers *workers = &supervisor->workers;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (worker_is_present(&workers->entries[i]) && strcmp(workers->entries[i].name, name) == 0)
+            return &workers->entries[i];
+    }
+    return NULL;
+}
+
+static struct worker *find_entry(struct supervisor *supervisor, enum worker_kind kind,
+                                 uint32_t index)
+{
+    struct workers *workers = &supervisor->workers;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->entries[i].kind == kind && workers->entries[i].index == index)
+            return &workers->entries[i];
+    }
+    return NULL;
+}
+
+void workers_set_count(struct supervisor *supervisor, enum worker_kind kind, uint32_t count)
+{
+    struct workers *workers = &supervisor->workers;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->entries[i].kind == kind && workers->entries[i].index >= count)
+            worker_orders_remove(&workers->entries[i]);
+    }
+    /* Every kind has an entry for each index that it may have: the table never overflows. */
+    for (uint32_t index = 0; index < count; index++) {
+        struct worker *worker = find_entry(supervisor, kind, index);
+        if (worker)
+            worker_orders_keep(worker);
+        else
+            worker_init(supervisor, kind, index);
     }
 }
 
@@ -305,18 +392,19 @@ void workers_kill(struct supervisor *supervisor)
 {
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         struct worker *worker = &supervisor->workers.entries[i];
-        if (worker->state == WORKER_DOWN)
+        if (worker->state == WORKER_DOWN || worker->state == WORKER_WRITTEN_OFF)
             continue;
         log_warn("%s (process %d) did not stop in time and is killed", worker->name,
                  (int)worker->child.pid);
-        child_kill(&worker->child, SIGKILL);
+        kill_process(worker);
     }
 }
 
 bool workers_are_gone(const struct workers *workers)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
-        if (workers->entries[i].state != WORKER_DOWN)
+        enum worker_state state = workers->entries[i].state;
+        if (state != WORKER_DOWN && state != WORKER_WRITTEN_OFF)
             return false;
     }
     return true;
@@ -330,12 +418,31 @@ uint32_t workers_running_count(const struct workers *workers)
     return count;
 }
 
+uint32_t workers_present_count(const struct workers *workers)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < workers->count; i++)
+        count += worker_is_present(&workers->entries[i]);
+    return count;
+}
+
+bool worker_is_present(const struct worker *worker)
+{
+    return !worker->is_removed || worker->state != WORKER_DOWN;
+}
+
+bool worker_holds_nothing(const struct worker *worker)
+{
+    return worker->held_count == 0 && worker->key_calls == 0;
+}
+
 bool workers_have_settled(const struct workers *workers)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
         const struct worker *worker = &workers->entries[i];
         bool is_up = worker->state == WORKER_RUNNING && worker->is_caught_up;
-        if (!is_up && worker->start_failures < WORKER_START_FAILURES_MAX)
+        if (!is_up && worker_orders_wants(worker) &&
+            worker->start_failures < WORKER_START_FAILURES_MAX)
             return false;
     }
     return true;
@@ -357,7 +464,7 @@ bool workers_can_prove(const struct workers *workers)
 
 bool worker_is_available(const struct worker *worker, uint64_t now_ns)
 {
-    return worker->state == WORKER_RUNNING && worker->is_caught_up &&
+    return worker->state == WORKER_RUNNING && worker->is_caught_up && !worker->is_draining &&
            worker->delayed_until_ns <= now_ns && worker->held_count < GRANTS_HELD_MAX;
 }
 

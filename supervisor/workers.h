@@ -11,6 +11,7 @@
 #include "runtime/loop.h"
 #include "shm/channel.h"
 #include "supervisor/busy.h"
+#include "supervisor/worker_orders.h"
 
 struct supervisor;
 struct slot;
@@ -20,8 +21,12 @@ enum worker_state {
     WORKER_DOWN,     /* to be started at restart_at_ns */
     WORKER_STARTING, /* spawned, READY not heard yet */
     WORKER_RUNNING,
-    WORKER_STOPPING, /* told to stop */
-    WORKER_DOOMED,   /* killed by us: nothing it says counts any more */
+    WORKER_STOPPING, /* told to stop, with nothing in hand or as the service ends */
+    WORKER_KILLED,   /* by us, for no breach: what it had said by then counts */
+    WORKER_DOOMED,   /* killed for a breach of contract: nothing it says counts any more */
+    /* Killed, and not gone after WORKER_KILL_S_MAX: what it held has been taken from it except the
+     * slabs that it may still write. It keeps its index and its device until it is gone. */
+    WORKER_WRITTEN_OFF,
 };
 
 /* What a worker knows of one key. */
@@ -42,6 +47,9 @@ enum {
     /* From here on the service calls a worker broken (it goes on trying). */
     WORKER_START_FAILURES_MAX = 3,
     WORKER_DELIVERY_RETRY_MS = 2,
+    /* From SIGKILL to its certain death. The kernel takes back a large registered memory at some
+     * 20 ms a GiB meanwhile; who needs more hangs in a driver or a file system. */
+    WORKER_KILL_S_MAX = 30,
 };
 
 struct worker {
@@ -76,6 +84,18 @@ struct worker {
     struct ready_device device; /* gpu: what READY said; texts end and are printable */
     bool uses_cpu;              /* gpu: it proves on the CPU */
     struct busy busy;
+
+    /* Orders, see worker_orders.h. */
+    struct worker_order order;
+    bool is_drained;    /* an operator wants it down, until resume */
+    bool is_removed;    /* the configuration has fewer of its kind; down: it is absent */
+    bool is_draining;   /* nothing more is granted to this process, and then it ends */
+    bool is_wanted_end; /* it was told so, or killed for it: costs no attempt, makes no suspects */
+
+    uint64_t killed_ns; /* SIGKILL was sent; 0: not */
+    uint64_t died_ns;   /* its predecessor, for the time to the next grant; 0: counted */
+    int slabs_left[GRANTS_HELD_MAX]; /* of one that is written off: bound until it is gone */
+    uint32_t slabs_left_count;
 };
 
 struct workers {
@@ -83,6 +103,7 @@ struct workers {
     uint32_t count;
     char *paths[WORKER_KIND_COUNT]; /* executables; [WORKER_SYNTH] also prepares and loads keys */
     char **environment;             /* of every child: without what is for us alone */
+    uint64_t last_order;
 };
 
 /* Finds the executables and lays out the table. Logs what is missing. */
@@ -99,6 +120,16 @@ void workers_ready(struct worker *worker, const struct message *ready,
 uint64_t workers_busy_ns(const struct worker *worker);
 /* SIGKILL: it broke the contract (why, in words). Its slots stay its own until it is dead. */
 void workers_doom(struct worker *worker, const char *why);
+/* The process shall end now, by our own wish: told to stop when it can hear it and holds nothing,
+ * else killed; what it holds is put back at nobody's cost. */
+void workers_end(struct worker *worker);
+/* SIGKILL for a reason that is no breach (why: for log and status). */
+void workers_kill_one(struct worker *worker, const char *why);
+/* So many of the kind from now on: those beyond are drained and then absent, new ones are started,
+ * and those drained on their way to absence stay. Workers keep their index and their record. */
+void workers_set_count(struct supervisor *supervisor, enum worker_kind kind, uint32_t count);
+/* By its name, "gpu-0"; NULL: there is none. */
+struct worker *workers_find(struct supervisor *supervisor, const char *name);
 /* Tells every running worker to finish what it holds and exit; kills those that are starting. */
 void workers_stop(struct supervisor *supervisor);
 void workers_kill(struct supervisor *supervisor);
@@ -108,6 +139,13 @@ bool workers_have_settled(const struct workers *workers);
 /* One worker of each kind at least is up. */
 bool workers_can_prove(const struct workers *workers);
 uint32_t workers_running_count(const struct workers *workers);
+/* Of the configuration, absent ones not counted. */
+uint32_t workers_present_count(const struct workers *workers);
+
+/* False: removed, and its last process is gone. Such an entry keeps its place in the table. */
+bool worker_is_present(const struct worker *worker);
+/* No grant, key or other call is open. */
+bool worker_holds_nothing(const struct worker *worker);
 
 bool worker_is_available(const struct worker *worker, uint64_t now_ns);
 bool worker_has_suspect(const struct worker *worker);
