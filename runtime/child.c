@@ -101,6 +101,10 @@ static int become(const struct child_spec *spec, pid_t parent, int *error_fd)
         return -ECHILD;
     if (setpgid(0, 0) < 0)
         return -errno;
+    /* Before anything is allocated: what it uses is to be counted there. Best effort: the cgroup
+     * may be gone, and the parent's does as well. */
+    if (spec->cgroup_fd > 0 && write(spec->cgroup_fd, "0", 1) < 0)
+        close(spec->cgroup_fd);
     error = place_fds(spec, error_fd);
     if (error < 0)
         return error;

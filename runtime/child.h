@@ -22,6 +22,7 @@ struct child_spec {
     const struct child_fd *fds;
     unsigned fd_count; /* <= CHILD_FDS_MAX */
     int oom_score_adj; /* 0: as the parent's */
+    int cgroup_fd;     /* cgroup.procs of the cgroup it moves into first; 0 or -1: the parent's */
     bool no_core;      /* RLIMIT_CORE 0: its memory holds secrets */
 };
 

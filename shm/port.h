@@ -1,6 +1,7 @@
 /* The worker's end: its channel, bells, courier, mapped slabs and keys, in one object with the
  * calls every worker program's loop makes. The supervisor execs a worker with these descriptors:
  *   3 channel memfd   4 bell to the worker   5 bell to the supervisor   6 courier
+ *   7 a lock of the state folder, held open and never used: it says that we live
  * and argv: --kind, --index (for `ps`), and the options of the kind. */
 #pragma once
 
@@ -16,6 +17,7 @@ enum {
     PORT_FD_BELL_IN = 4,
     PORT_FD_BELL_OUT = 5,
     PORT_FD_COURIER = 6,
+    PORT_FD_MEMBERS = 7,
     PORT_INPUTS_MAX = 2 * GRANTS_HELD_MAX,
 };
 

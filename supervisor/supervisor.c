@@ -4,21 +4,18 @@
 #include "supervisor/supervisor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/clock.h"
-#include "runtime/files.h"
 #include "runtime/log.h"
 #include "runtime/notify.h"
 #include "runtime/signals.h"
 #include "supervisor/grants.h"
+#include "supervisor/leftovers.h"
 #include "supervisor/pipeline.h"
 
 static uint64_t turn(struct supervisor *supervisor);
@@ -133,34 +130,6 @@ static int open_loop(struct supervisor *supervisor)
     return 0;
 }
 
-/* Two daemons on one state folder would give each other's circuits away. */
-static int lock_state(struct supervisor *supervisor)
-{
-    const char *folder = supervisor->config.state_directory;
-    char path[PATH_BYTES_MAX];
-    int r = files_make_folder(folder, 0700);
-    if (r < 0) {
-        log_error("cannot make the state folder %s: %s", folder, strerror(-r));
-        return r;
-    }
-    snprintf(path, sizeof path, "%s/lock", folder);
-    supervisor->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (supervisor->lock_fd < 0) {
-        r = -errno;
-        log_error("cannot open %s: %s", path, strerror(-r));
-        return r;
-    }
-    if (flock(supervisor->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-        r = -errno;
-        if (r == -EWOULDBLOCK)
-            log_error("another daemon uses the state folder %s", folder);
-        else
-            log_error("cannot lock %s: %s", path, strerror(-r));
-        return r;
-    }
-    return 0;
-}
-
 static void on_job_change(void *context, struct job *job)
 {
     struct supervisor *supervisor = context;
@@ -168,9 +137,25 @@ static void on_job_change(void *context, struct job *job)
     supervisor->control.jobs_changed = true;
 }
 
+static int open_cgroups(struct supervisor *supervisor)
+{
+    int r = cgroup_tree_open(&supervisor->cgroups);
+    if (r == 0)
+        log_info("each worker has a cgroup of its own");
+    else if (r != -ENOENT)
+        log_warn(
+            "the cgroup that was delegated cannot be used (%s): workers have none of their own",
+            strerror(-r));
+    return 0;
+}
+
 static int start_memory(struct supervisor *supervisor)
 {
     struct slab_fault fault = {""};
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < supervisor->config.ring_count; i++)
+        bytes += supervisor->config.rings[i].slab_bytes * supervisor->config.rings[i].slab_count;
+    leftovers_wait_pages(supervisor, bytes);
     notify_status("making and touching the slabs");
     int r = memory_init(&supervisor->memory, &supervisor->config, &fault);
     if (r < 0) {
@@ -187,7 +172,7 @@ static int start_memory(struct supervisor *supervisor)
 int supervisor_start(struct supervisor *supervisor, const struct config *config)
 {
     supervisor->config = *config;
-    supervisor->lock_fd = supervisor->signal_watch.fd = -1;
+    supervisor->lock_fd = supervisor->members_fd = supervisor->signal_watch.fd = -1;
     for (int i = 0; i < 2; i++)
         supervisor->control.listeners[i].watch.fd = -1;
     supervisor_take_time(supervisor);
@@ -202,7 +187,9 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
     else
         r = open_loop(supervisor);
     if (r == 0)
-        r = lock_state(supervisor);
+        r = open_cgroups(supervisor);
+    if (r == 0)
+        r = leftovers_lock(supervisor);
     if (r == 0)
         r = start_memory(supervisor);
     if (r == 0)
@@ -341,8 +328,11 @@ void supervisor_destroy(struct supervisor *supervisor)
         close(supervisor->signal_watch.fd);
     if (supervisor->loop)
         loop_free(supervisor->loop);
+    if (supervisor->members_fd >= 0)
+        close(supervisor->members_fd);
     if (supervisor->lock_fd >= 0)
         close(supervisor->lock_fd);
+    cgroup_tree_close(&supervisor->cgroups);
     activation_destroy(&supervisor->activation);
     config_destroy(&supervisor->config);
 }

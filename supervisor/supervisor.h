@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "runtime/activation.h"
+#include "runtime/cgroup.h"
 #include "runtime/loop.h"
 #include "supervisor/circuits.h"
 #include "supervisor/control.h"
@@ -40,7 +41,8 @@ struct supervisor {
     uint64_t now_ns; /* of this callback or step of the turn */
     uint64_t started_ns, deadline_ns, next_tick_ns;
     struct service service;
-    int lock_fd;
+    int lock_fd, members_fd; /* see leftovers.h */
+    struct cgroup_tree cgroups;
     struct activation activation; /* descriptors of the service manager, not yet taken */
     uint32_t descriptors_max;
     struct memory memory;

@@ -22,6 +22,7 @@
 #include "supervisor/supervisor.h"
 #include "supervisor/worker_orders.h"
 
+static void bury(struct worker *worker);
 static void on_bell(struct loop_watch *watch, uint32_t events);
 static void on_death(struct loop_watch *watch, uint32_t events);
 
@@ -71,6 +72,8 @@ static void take_apart(struct worker *worker)
         loop_remove(loop, &worker->bell_watch);
     worker->death_watch = worker->bell_watch = (struct loop_watch){0};
     child_destroy(&worker->child);
+    cgroup_close(&worker->cgroup);
+    worker->bury_at_ns = 0;
     int *fds[] = {&worker->bell_in, &worker->bell_out, &worker->courier};
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
         if (*fds[i] >= 0)
@@ -108,11 +111,13 @@ static int spawn(struct worker *worker, int courier_of_child)
     programs_worker_arguments(&supervisor->config, worker->kind, worker->index,
                               supervisor->memory.slab_count, &arguments);
     const struct child_fd fds[] = {
-        {worker->channel.fd, PORT_FD_CHANNEL},
-        {worker->bell_in, PORT_FD_BELL_IN},
-        {worker->bell_out, PORT_FD_BELL_OUT},
-        {courier_of_child, PORT_FD_COURIER},
+        {worker->channel.fd, PORT_FD_CHANNEL},     {worker->bell_in, PORT_FD_BELL_IN},
+        {worker->bell_out, PORT_FD_BELL_OUT},      {courier_of_child, PORT_FD_COURIER},
+        {supervisor->members_fd, PORT_FD_MEMBERS},
     };
+    int r = cgroup_open(&supervisor->cgroups, worker->name, &worker->cgroup);
+    if (r < 0)
+        log_warn("%s has no cgroup of its own: %s", worker->name, strerror(-r));
     const struct child_spec spec = {
         .path = supervisor->workers.paths[worker->kind],
         .argv = arguments.argv,
@@ -121,6 +126,7 @@ static int spawn(struct worker *worker, int courier_of_child)
         .fd_count = sizeof fds / sizeof fds[0],
         /* Memory short: synthesis goes first, the supervisor last. */
         .oom_score_adj = worker->kind == WORKER_SYNTH ? 500 : 200,
+        .cgroup_fd = worker->cgroup.procs_fd,
         .no_core = true,
     };
     return child_spawn(&spec, &worker->child);
@@ -215,6 +221,8 @@ void workers_tick(struct supervisor *supervisor)
         struct worker *worker = &supervisor->workers.entries[i];
         if (may_start(worker) && supervisor->now_ns >= worker->restart_at_ns)
             start_due(worker);
+        if (worker->bury_at_ns && supervisor->now_ns >= worker->bury_at_ns)
+            bury(worker);
         if (worker->delayed_until_ns && supervisor->now_ns >= worker->delayed_until_ns)
             deliveries_flush(worker);
         if (worker->channel.layout)
@@ -229,6 +237,8 @@ uint64_t workers_deadline(const struct supervisor *supervisor)
         const struct worker *worker = &supervisor->workers.entries[i];
         if (may_start(worker) && worker->restart_at_ns < deadline_ns)
             deadline_ns = worker->restart_at_ns;
+        if (worker->bury_at_ns && worker->bury_at_ns < deadline_ns)
+            deadline_ns = worker->bury_at_ns;
         if (worker->delayed_until_ns && worker->delayed_until_ns < deadline_ns)
             deadline_ns = worker->delayed_until_ns;
     }
@@ -255,14 +265,26 @@ static void on_bell(struct loop_watch *watch, uint32_t events)
     completions_drain(worker);
 }
 
-/* The pidfd is readable: the process is certainly gone and writes nothing any more. */
-static void on_death(struct loop_watch *watch, uint32_t events)
+static void kill_process(struct worker *worker)
 {
-    struct worker *worker = (struct worker *)((char *)watch - offsetof(struct worker, death_watch));
+    child_kill(&worker->child, SIGKILL);
+    cgroup_kill(&worker->cgroup);
+    if (worker->killed_ns == 0)
+        worker->killed_ns = worker->supervisor->now_ns;
+}
+
+/* Its process is dead. Where it has a cgroup, that must be empty too before the death is certain:
+ * then nothing of it writes any more. */
+static void bury(struct worker *worker)
+{
     struct supervisor *supervisor = worker->supervisor;
     int status;
-    (void)events;
-    supervisor_take_time(supervisor);
+    worker->bury_at_ns = 0;
+    if (!cgroup_is_empty(&worker->cgroup)) {
+        kill_process(worker);
+        worker->bury_at_ns = supervisor->now_ns + WORKER_BURY_RETRY_MS * UINT64_C(1000000);
+        return;
+    }
     if (child_reap(&worker->child, &status) != 1)
         return;
     recovery_run(worker, status);
@@ -289,11 +311,14 @@ static void on_death(struct loop_watch *watch, uint32_t events)
     }
 }
 
-static void kill_process(struct worker *worker)
+/* The pidfd is readable, and stays so: heard once. */
+static void on_death(struct loop_watch *watch, uint32_t events)
 {
-    child_kill(&worker->child, SIGKILL);
-    if (worker->killed_ns == 0)
-        worker->killed_ns = worker->supervisor->now_ns;
+    struct worker *worker = (struct worker *)((char *)watch - offsetof(struct worker, death_watch));
+    (void)events;
+    supervisor_take_time(worker->supervisor);
+    loop_modify(worker->supervisor->loop, watch, 0);
+    bury(worker);
 }
 
 void workers_doom(struct worker *worker, const char *why)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "config/limits.h"
+#include "runtime/cgroup.h"
 #include "runtime/child.h"
 #include "runtime/loop.h"
 #include "shm/channel.h"
@@ -50,6 +51,7 @@ enum {
     /* From SIGKILL to its certain death. The kernel takes back a large registered memory at some
      * 20 ms a GiB meanwhile; who needs more hangs in a driver or a file system. */
     WORKER_KILL_S_MAX = 30,
+    WORKER_BURY_RETRY_MS = 2,
 };
 
 struct worker {
@@ -60,6 +62,8 @@ struct worker {
     char name[24]; /* "synth-0" */
 
     struct child child;
+    struct cgroup cgroup; /* it alone lives there; not open where none was delegated */
+    uint64_t bury_at_ns;  /* its process is dead and its cgroup was not empty; 0: not so */
     int bell_in, bell_out, courier; /* -1 when down */
     struct channel channel;
     struct loop_watch death_watch, bell_watch;
