@@ -53,6 +53,9 @@ enum {
      * holds every answer to them. */
     GRANTS_HELD_MAX = 8,
     KEY_CALLS_HELD_MAX = 4,
+    /* The same of slabs added and dropped at run time: mapping and registering one takes tens of
+     * milliseconds a GiB. */
+    SLAB_CALLS_HELD_MAX = 4,
     CHANNEL_RING_ENTRIES = 32,
     /* Five BLS12-381 points are 4 * 96 + 192 = 576 bytes; an error text takes what is there. */
     MESSAGE_PAYLOAD_BYTES = 640,
@@ -64,6 +67,7 @@ enum {
     ATTEMPTS_MAX_DEFAULT = 5,
 };
 
-static_assert(CHANNEL_RING_ENTRIES >= 2 * GRANTS_HELD_MAX + KEY_CALLS_HELD_MAX + 1,
-              "there: every grant and its cancel, key calls, STOP; back: UPLOADED and PROVED of "
-              "every grant, key calls, READY");
+static_assert(CHANNEL_RING_ENTRIES >=
+                  2 * GRANTS_HELD_MAX + KEY_CALLS_HELD_MAX + SLAB_CALLS_HELD_MAX + 3,
+              "there: every grant and its cancel, key and slab calls, TRIM, LOG_LEVEL, STOP; back: "
+              "UPLOADED and PROVED of every grant, key and slab calls, TRIM, READY");

@@ -13,7 +13,7 @@
 
 #define CHANNEL_MAGIC 0x6c6e6863646b7a63u /* "czkdchnl" */
 enum {
-    CHANNEL_ABI = 3,
+    CHANNEL_ABI = 4,
     CHANNEL_LAST_WORDS_BYTES = 512,
 };
 
@@ -39,7 +39,10 @@ struct channel_header {
 /* Written by the worker only; the supervisor and the monitor read. Relaxed: figures, not order. */
 struct channel_progress {
     _Atomic uint64_t beat_ns;       /* last turn of the worker's loop */
-    _Atomic uint64_t steps;         /* rises with every unit of work done */
+    _Atomic uint64_t steps;         /* rises with every unit of work done by the loop */
+    /* The same of long computations behind it, in pieces of some milliseconds: a pool's tasks, what
+     * a device has finished, pieces of a key. */
+    _Atomic uint64_t compute_steps;
     _Atomic uint64_t busy_ns;       /* time with a partition in computation, closed intervals */
     _Atomic uint64_t busy_since_ns; /* start of the open interval, 0 when idle */
     _Atomic uint64_t partitions_done;

@@ -23,6 +23,8 @@ static const char *const operation_names[] = {
     [OPERATION_PROVE] = "prove",       [OPERATION_FINALIZE] = "finalize",
     [OPERATION_CANCEL] = "cancel",     [OPERATION_LOAD_KEY] = "load_key",
     [OPERATION_DROP_KEY] = "drop_key", [OPERATION_STOP] = "stop",
+    [OPERATION_TRIM] = "trim",         [OPERATION_LOG_LEVEL] = "log_level",
+    [OPERATION_ADD_SLAB] = "add_slab", [OPERATION_DROP_SLAB] = "drop_slab",
     [OPERATION_READY] = "ready",       [OPERATION_UPLOADED] = "uploaded",
 };
 

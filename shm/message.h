@@ -48,6 +48,13 @@ enum operation {
                              the key lies on the device, in one line */
     OPERATION_DROP_KEY,   /* key */
     OPERATION_STOP,       /* finish what is held, then exit 0 */
+    OPERATION_TRIM,       /* give free heap back; the answer's numbers[0]: free bytes before, [1]:
+                             after */
+    OPERATION_LOG_LEVEL,  /* numbers[0]: enum log_level. Not answered */
+    OPERATION_ADD_SLAB,   /* synth and GPU workers: slab, bytes. Descriptor: the slab. slot unused,
+                             generation set. Answered once it can be used: mapped and, where the
+                             device needs that, registered */
+    OPERATION_DROP_SLAB,  /* slab: let go of it and unmap it; no grant names it any more */
 
     /* Completions: the operation granted, or: */
     OPERATION_READY = 64, /* worker start-up is done; numbers: pid, abi, then for a GPU worker: enum
@@ -86,8 +93,11 @@ enum blame {
 const char *operation_to_string(enum operation operation); /* "synthesize", ... */
 const char *blame_to_string(enum blame blame);             /* "input", ... */
 
-/* Places in numbers[] of grants; LOAD_KEY and DROP_KEY have the first only. */
+/* Places in numbers[] of grants; LOAD_KEY and DROP_KEY have the first only, ADD_SLAB and DROP_SLAB
+ * their own. */
 enum grant_number {
+    SLAB_CALL_INDEX = 0,
+    SLAB_CALL_BYTES = 1,
     GRANT_KEY = 0,
     GRANT_SLAB = 1,  /* SYNTHESIZE, PROVE: slab index */
     GRANT_CURVE = 1, /* FINALIZE: enum curve_id */

@@ -280,12 +280,51 @@ static void worker_add_us(struct message *answer, enum phase phase, uint32_t us)
     answer->phase_us[phase] = before > UINT32_MAX - us ? UINT32_MAX : before + us;
 }
 
+/* What an operator wants to see of a trim is what the process gave back: its own figure of free
+ * heap hardly moves, since whole pages inside the heap go without its knowing. */
+static void worker_on_trim(struct worker *worker, const struct message *grant)
+{
+    struct message answer;
+    struct heap_figures before, after;
+    heap_sample(&worker->heap, &before);
+    heap_trim_now();
+    heap_sample(&worker->heap, &after);
+    port_answer_init(&answer, grant);
+    answer.numbers[0] = before.free_bytes;
+    answer.numbers[1] = after.free_bytes;
+    answer.numbers[2] = before.pss_bytes;
+    answer.numbers[3] = after.pss_bytes;
+    worker_count(&worker_progress(worker)->malloc_trims, 1);
+    port_complete(&worker->port, &answer);
+    worker->sampled_ns = 0; /* status shows it at once */
+}
+
+/* What every kind does alike. False: it is for the kind itself. */
+static bool worker_take_common(struct worker *worker, const struct message *grant)
+{
+    switch (grant->operation) {
+    case OPERATION_STOP:
+        worker->is_stopping = true;
+        return true;
+    case OPERATION_TRIM:
+        worker_on_trim(worker, grant);
+        worker->is_dirty = true;
+        return true;
+    case OPERATION_LOG_LEVEL:
+        if (grant->numbers[0] <= LOG_LEVEL_DEBUG)
+            log_set_level((enum log_level)grant->numbers[0]);
+        return true;
+    default:
+        return false;
+    }
+}
+
 int worker_take_grant(struct worker *worker, struct message *ret_grant, struct message *ret_answer)
 {
     int taken;
     while ((taken = port_take_grant(&worker->port, ret_grant)) > 0 &&
-           ret_grant->operation == OPERATION_STOP)
-        worker->is_stopping = true;
+           worker_take_common(worker, ret_grant))
+        continue;
     if (taken <= 0)
         return taken;
     worker->is_dirty = true;

@@ -69,7 +69,7 @@ void worker_last_words(struct worker *worker, const char *text);
 /* Takes the time of the turn and shows that the loop is alive. */
 uint64_t worker_turn(struct worker *worker);
 /* 1 with the next grant, its `wait` phase filled into *ret_answer; 0 none; negative errno ends the
- * worker. STOP is taken here and sets is_stopping. */
+ * worker. STOP, TRIM and LOG_LEVEL are taken here; the first sets is_stopping. */
 int worker_take_grant(struct worker *worker, struct message *ret_grant, struct message *ret_answer);
 /* Answers DROP_KEY of a kind that attaches keys itself: unmaps, or refuses (-EBUSY) while is_used.
  * 0, or -EPROTO for an id out of range. */
