@@ -34,6 +34,9 @@ static void reap(struct uring_loop *loop)
         case URING_TAG_PIECE:
             uring_on_read(loop, (uint32_t)owner, cqe->res);
             break;
+        case URING_TAG_REMOVAL:
+            loop->is_removal_out = false;
+            break;
         }
         count++;
     }

@@ -51,6 +51,7 @@ struct uring_loop {
     struct uring_slot *slots;
     int32_t slot_count, slot_free;
     struct uring_slot_list to_arm, ready;
+    bool is_removal_out; /* the POLL_REMOVE that poll_end waits for has not answered */
     struct uring_piece pieces[URING_PIECES_MAX];
     uint32_t pieces_free, pieces_to_issue; /* the latter: used but not in the ring */
     struct uring_read_list issuing, done;
@@ -58,9 +59,10 @@ struct uring_loop {
 
 /* user_data: owner in the upper bits, tag in the lower. */
 enum uring_tag {
-    URING_TAG_IGNORE, /* a POLL_REMOVE or ASYNC_CANCEL: what it ended answers itself */
+    URING_TAG_IGNORE, /* an ASYNC_CANCEL: what it ended answers itself */
     URING_TAG_WATCH,
     URING_TAG_PIECE,
+    URING_TAG_REMOVAL, /* a POLL_REMOVE: the poll answers itself, unless it was busy */
     URING_TAG_BITS = 2,
 };
 

@@ -101,21 +101,28 @@ static struct uring_slot *slot_of(struct uring_loop *loop, const struct loop_wat
     return &loop->slots[index];
 }
 
-/* Ends the POLL_ADD of an armed slot and waits for its completion, which follows at once: the
- * kernel then holds no reference to the file. Otherwise the peer of a socket that the caller closes
- * next would see its end only on some later turn. 0, or negative errno when the kernel is out of
- * memory; then the slot lingers until the completion comes. */
+/* Ends the POLL_ADD of an armed slot and waits for its completion: the kernel then holds no
+ * reference to the file. Otherwise the peer of a socket that the caller closes next would see its
+ * end only on some later turn. 0, or negative errno when the kernel is out of memory; then the slot
+ * lingers until the completion comes.
+ *
+ * A POLL_REMOVE finds the poll busy (EALREADY) while a wake-up of it waits to be looked at. If what
+ * woke it is gone by then, a bell that was rung and read, the poll sleeps on as if nobody had asked
+ * for its end. So the removal is sent again until the poll has answered. */
 static int poll_end(struct uring_loop *loop, int32_t index)
 {
-    struct io_uring_sqe *sqe = uring_take_sqe(loop);
-    int error = sqe ? 0 : -EAGAIN;
+    int error = 0;
 
-    if (sqe) {
+    while (error == 0 && loop->slots[index].state == URING_SLOT_ARMED) {
+        struct io_uring_sqe *sqe = uring_take_sqe(loop);
+        if (!sqe)
+            return -EAGAIN;
         io_uring_prep_poll_remove(sqe, uring_user_data(URING_TAG_WATCH, (uint64_t)index));
-        io_uring_sqe_set_data64(sqe, uring_user_data(URING_TAG_IGNORE, 0));
+        io_uring_sqe_set_data64(sqe, uring_user_data(URING_TAG_REMOVAL, 0));
+        loop->is_removal_out = true;
+        while (error == 0 && loop->is_removal_out && loop->slots[index].state == URING_SLOT_ARMED)
+            error = uring_enter(loop, UINT64_MAX);
     }
-    while (error == 0 && loop->slots[index].state == URING_SLOT_ARMED)
-        error = uring_enter(loop, UINT64_MAX);
     return error;
 }
 

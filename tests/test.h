@@ -58,6 +58,7 @@ static inline uint64_t test_seed(void)
     uint64_t seed = given ? strtoull(given, NULL, 0)
                           : (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec;
     printf("  seed %llu\n", (unsigned long long)seed);
+    fflush(stdout); /* a case that hangs is to be repeated too */
     return seed;
 }
 

@@ -225,6 +225,32 @@ CONFORM(modify_takes_effect_on_a_watch_that_is_waiting)
     loop_free(loop);
 }
 
+/* A wake-up that turns out to be for nothing hides the poll from its removal. */
+CONFORM(ends_a_watch_that_was_woken_and_read_behind_its_back)
+{
+    struct loop *loop = make(kind);
+    struct bell bell = bell_make(loop, true);
+    uint64_t count;
+
+    alarm(20);
+    for (unsigned i = 0; i < 3; i++) {
+        ASSERT_INT(loop_add(loop, &bell.watch), 0);
+        ASSERT_INT(loop_wait(loop, 0), 0);
+        ring(bell.watch.fd);
+        ASSERT_INT(read(bell.watch.fd, &count, sizeof count), sizeof count);
+        ASSERT_INT(loop_modify(loop, &bell.watch, 0), 0);
+        ASSERT_INT(loop_modify(loop, &bell.watch, POLLIN), 0);
+        ASSERT_INT(loop_wait(loop, 0), 0);
+        ring(bell.watch.fd);
+        ASSERT_INT(read(bell.watch.fd, &count, sizeof count), sizeof count);
+        loop_remove(loop, &bell.watch);
+    }
+    alarm(0);
+    ASSERT_INT(bell.calls, 0);
+    bell_drop(&bell);
+    loop_free(loop);
+}
+
 CONFORM(tells_of_a_hang_up_unasked)
 {
     struct loop *loop = make(kind);
@@ -787,7 +813,9 @@ TEST(kinds_have_names_both_ways)
 TEST_MAIN(CASES(calls_again_every_turn_until_drained), CASES(waits_until_the_deadline_and_not_less),
           CASES(never_calls_a_watch_that_another_callback_removed),
           CASES(lets_a_callback_remove_its_own_watch_and_add_another),
-          CASES(modify_takes_effect_on_a_watch_that_is_waiting), CASES(tells_of_a_hang_up_unasked),
+          CASES(modify_takes_effect_on_a_watch_that_is_waiting),
+          CASES(ends_a_watch_that_was_woken_and_read_behind_its_back),
+          CASES(tells_of_a_hang_up_unasked),
           CASES(lets_the_peer_see_the_end_at_once_after_remove_and_close),
           CASES(serves_two_watches_of_one_descriptor),
           CASES(reports_a_closed_descriptor_instead_of_sleeping),
