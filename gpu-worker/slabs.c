@@ -43,6 +43,24 @@ static const char *gpu_slabs_limit(char *ret, size_t bytes)
     return ret;
 }
 
+/* Whoever asked for the slab at run time hears of it. */
+static void gpu_slabs_answer(struct gpu_worker *worker, uint32_t index)
+{
+    const struct gpu_slab *slab = &worker->slabs[index];
+    for (unsigned i = 0; i < SLAB_CALLS_HELD_MAX; i++) {
+        struct gpu_slab_call *call = &worker->slab_calls[i];
+        if (!call->is_open || call->grant.numbers[SLAB_CALL_INDEX] != index)
+            continue;
+        call->is_open = false;
+        if (slab->is_refused)
+            port_answer_fail(&call->answer, BLAME_DEVICE, -ENOMEM, worker->slab_fault);
+        log_info("slab %u is %s in %.3f ms", index,
+                 slab->is_refused ? "refused by the device" : "readable to the device",
+                 (double)(clock_now_ns() - call->taken_ns) / 1e6);
+        port_complete(&worker->frame.port, &call->answer);
+    }
+}
+
 static void gpu_slabs_refused(struct gpu_worker *worker, uint32_t index, const char *why)
 {
     struct gpu_slab *slab = &worker->slabs[index];
@@ -55,6 +73,7 @@ static void gpu_slabs_refused(struct gpu_worker *worker, uint32_t index, const c
              index, units_print_size(slab->bytes, size), why, gpu_slabs_limit(limit, sizeof limit));
     if (worker->is_ready) /* before, it is the reason why there is no start, said once */
         log_error("%s", worker->slab_fault);
+    gpu_slabs_answer(worker, index);
 }
 
 static void gpu_slabs_attached(struct gpu_worker *worker, uint32_t index, bool is_unpinned,
@@ -65,6 +84,7 @@ static void gpu_slabs_attached(struct gpu_worker *worker, uint32_t index, bool i
     slab->is_attached = true;
     slab->is_unpinned = is_unpinned;
     worker->slabs_attached++;
+    gpu_slabs_answer(worker, index);
     if (!worker->ops->attach_slab)
         return;
     gpu_slabs_count(worker, slab->bytes, is_unpinned, true);
@@ -77,6 +97,37 @@ static void gpu_slabs_attached(struct gpu_worker *worker, uint32_t index, bool i
         log_warn("slab %u is not pinned, and likely others: uploads from it are several times "
                  "slower: %s",
                  index, why);
+}
+
+int gpu_slabs_on_add(struct gpu_worker *worker, const struct message *grant,
+                     const struct message *answer)
+{
+    const uint64_t index = grant->numbers[SLAB_CALL_INDEX];
+    struct gpu_slab_call *call = NULL;
+    for (unsigned i = 0; i < SLAB_CALLS_HELD_MAX && !call; i++)
+        call = worker->slab_calls[i].is_open ? NULL : &worker->slab_calls[i];
+    if (!call || index >= SLABS_MAX)
+        return -EPROTO;
+    const struct gpu_slab *slab = &worker->slabs[index];
+    *call = (struct gpu_slab_call){
+        .is_open = true, .grant = *grant, .answer = *answer, .taken_ns = worker->frame.turn_ns};
+    if (!worker->frame.port.slabs[index].memory) {
+        call->is_open = false;
+        port_answer_fail(&call->answer, BLAME_DEVICE, -ENOENT, "the slab did not arrive");
+        port_complete(&worker->frame.port, &call->answer);
+    } else if (slab->is_attached || slab->is_refused) {
+        gpu_slabs_answer(worker, (uint32_t)index);
+    } /* else gpu_slabs_attach() has handed it to the backend, or will in this turn */
+    return 0;
+}
+
+int gpu_slabs_on_drop(struct gpu_worker *worker, const struct message *grant,
+                      const struct message *answer)
+{
+    const int error = port_drop_slab(&worker->frame.port, grant->numbers[SLAB_CALL_INDEX]);
+    if (error == 0)
+        port_complete(&worker->frame.port, answer);
+    return error;
 }
 
 unsigned gpu_slabs_attach(struct gpu_worker *worker)

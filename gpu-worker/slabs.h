@@ -10,6 +10,14 @@
 int gpu_slabs_wait(struct gpu_worker *worker, char *ret_text);
 /* Hands the slabs that have arrived to the backend: how many. */
 unsigned gpu_slabs_attach(struct gpu_worker *worker);
+/* ADD_SLAB: answered once the device can read the slab, or cannot. -EPROTO: more calls than the
+ * contract allows, or no such slab. */
+int gpu_slabs_on_add(struct gpu_worker *worker, const struct message *grant,
+                     const struct message *answer);
+/* DROP_SLAB: waits until the device lets go of it (20 ms a GiB), unmaps it and answers. -EPROTO: a
+ * partition lies in it. */
+int gpu_slabs_on_drop(struct gpu_worker *worker, const struct message *grant,
+                      const struct message *answer);
 /* SLAB_ATTACHED or SLAB_REFUSED. */
 void gpu_slabs_on_event(struct gpu_worker *worker, const struct backend_event *event);
 /* Adds to the figures of memory that the device reads (add false: takes away). */

@@ -81,6 +81,8 @@ static unsigned gpu_held_count(const struct gpu_worker *worker)
         count += worker->held[i].is_held;
     for (unsigned i = 0; i < BACKEND_KEY_CALLS_MAX; i++)
         count += worker->key_calls[i].is_open;
+    for (unsigned i = 0; i < SLAB_CALLS_HELD_MAX; i++)
+        count += worker->slab_calls[i].is_open;
     return count;
 }
 
@@ -267,6 +269,12 @@ static int gpu_take(struct gpu_worker *worker)
         case OPERATION_LOAD_KEY:
         case OPERATION_DROP_KEY:
             error = gpu_keys_on_grant(worker, &grant, &answer);
+            break;
+        case OPERATION_ADD_SLAB:
+            error = gpu_slabs_on_add(worker, &grant, &answer);
+            break;
+        case OPERATION_DROP_SLAB:
+            error = gpu_slabs_on_drop(worker, &grant, &answer);
             break;
         default:
             error = -EPROTO;

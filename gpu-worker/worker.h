@@ -23,6 +23,13 @@ struct gpu_key_call {
     uint64_t taken_ns;
 };
 
+/* An ADD_SLAB that the backend has not answered. */
+struct gpu_slab_call {
+    bool is_open;
+    struct message grant, answer;
+    uint64_t taken_ns;
+};
+
 struct gpu_key {
     bool is_attached; /* `prepared` points into the port's mapping */
     bool is_loaded;   /* the backend said so */
@@ -54,6 +61,7 @@ struct gpu_worker {
     struct gpu_key_call key_calls[BACKEND_KEY_CALLS_MAX];
     struct gpu_key keys[CIRCUITS_MAX];
     struct gpu_slab slabs[SLABS_MAX];
+    struct gpu_slab_call slab_calls[SLAB_CALLS_HELD_MAX];
     unsigned slabs_attached, slabs_refused; /* ever */
     char slab_fault[GPU_TEXT_BYTES];        /* why the last one was refused */
 };

@@ -162,6 +162,59 @@ int child_spawn(const struct child_spec *spec, struct child *ret)
     return 0;
 }
 
+/* In the child of child_fork: everything else is closed, so that whoever waits for the end of a
+ * connection of the parent's does not wait for us too. Where a container refuses close_range they
+ * stay open until we end. */
+static int keep_only(int fd)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int kept = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+    if (null < 0 || kept < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+        return -1;
+    /* In order, so that the one kept is the lowest above standard error. */
+    if (kept != STDERR_FILENO + 1 && dup2(kept, STDERR_FILENO + 1) < 0)
+        return -1;
+    syscall(SYS_close_range, STDERR_FILENO + 2, ~0u, 0);
+    return STDERR_FILENO + 1;
+}
+
+int child_fork(int fd, int (*run)(int fd, const void *context), const void *context,
+               struct child *ret)
+{
+    struct child child = {.pid = 0, .pidfd = -1};
+    pid_t parent = getpid();
+    sigset_t all, before;
+    int error = 0;
+
+    CHECK(gettid() == parent);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    child.pid = fork();
+    if (child.pid == 0) {
+        reset_signals();
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0)
+            _exit(126);
+        fd = keep_only(fd);
+        _exit(fd < 0 ? 126 : run(fd, context));
+    }
+    if (child.pid < 0) {
+        error = -errno;
+        child.pid = 0;
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (child.pid) {
+        child.pidfd = pidfd_open_of(child.pid);
+        error = child.pidfd < 0 ? child.pidfd : 0;
+    }
+    if (error < 0) {
+        child_destroy(&child);
+        return error;
+    }
+    *ret = child;
+    return 0;
+}
+
 int child_kill(const struct child *child, int signal)
 {
     if (child->pid == 0)

@@ -36,6 +36,10 @@ struct child {
  * group of its own, so that a terminal's ^C reaches the parent only. Waits until exec has happened:
  * 0, or negative errno of the step that failed. */
 int child_spawn(const struct child_spec *spec, struct child *ret);
+/* The same without exec: the child keeps standard error and `fd`, runs `run`, which may make
+ * async-signal-safe calls and forks only, and exits with what that returns (0 to 255). */
+int child_fork(int fd, int (*run)(int fd, const void *context), const void *context,
+               struct child *ret);
 /* Sends a signal through the pidfd. 0 or negative errno (-ESRCH: it is dead). */
 int child_kill(const struct child *child, int signal);
 /* Reaps without blocking: 1 with the wait status as waitpid gives it, 0 while it lives. */

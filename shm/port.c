@@ -91,16 +91,8 @@ static int receive_slab(struct port *port, const struct courier_tag *tag, int fd
     if (tag->index >= SLABS_MAX)
         return -EPROTO;
     slab = &port->slabs[tag->index];
-    if (tag->bytes == 0) {
-        if (slab->memory && port->before_unmap) {
-            error = port->before_unmap(port->before_unmap_context, tag->index);
-            if (error < 0)
-                return error;
-        }
-        slab_unmap(slab->memory, slab->bytes);
-        *slab = (struct port_slab){0};
-        return 0;
-    }
+    if (tag->bytes == 0)
+        return port_drop_slab(port, tag->index);
     /* Replacing a mapping that a partition may be using is never meant. */
     if (count != 1 || slab->memory)
         return -EPROTO;
@@ -258,6 +250,21 @@ void port_answer_fail(struct message *answer, enum blame blame, int result, cons
     answer->payload_bytes =
         (uint16_t)(bytes < MESSAGE_PAYLOAD_BYTES ? bytes : MESSAGE_PAYLOAD_BYTES);
     memcpy(answer->payload, text, answer->payload_bytes);
+}
+
+int port_drop_slab(struct port *port, uint64_t index)
+{
+    if (index >= SLABS_MAX)
+        return -EPROTO;
+    struct port_slab *slab = &port->slabs[index];
+    if (slab->memory && port->before_unmap) {
+        int error = port->before_unmap(port->before_unmap_context, (uint32_t)index);
+        if (error < 0)
+            return error;
+    }
+    slab_unmap(slab->memory, slab->bytes);
+    *slab = (struct port_slab){0};
+    return 0;
 }
 
 void port_drop_key(struct port *port, uint32_t index)

@@ -83,5 +83,8 @@ void port_complete(struct port *port, const struct message *completion);
 void port_answer_init(struct message *answer, const struct message *grant);
 /* Fills result, blame and the payload text of a failed answer. */
 void port_answer_fail(struct message *answer, enum blame blame, int result, const char *text);
+/* Unmaps the slab after before_unmap; nothing is done where none is mapped. Negative: before_unmap
+ * said so, or the index is out of range (-EPROTO). */
+int port_drop_slab(struct port *port, uint64_t slab);
 /* Unmaps the key; the caller holds nothing that points into it. Unknown ids are ignored. */
 void port_drop_key(struct port *port, uint32_t key);

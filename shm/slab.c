@@ -51,6 +51,19 @@ static _Noreturn void touch(int fd, off_t from, size_t bytes, size_t page_bytes)
     _exit(0);
 }
 
+/* Exit statuses of a maker that are no errno. */
+enum {
+    MAKER_NOT_GIVEN = 201,
+    MAKER_KILLED,
+    MAKER_DIED,
+    MAKER_FORK,
+};
+
+static const char cause_not_given[] = "promised pages were not given (SIGBUS)";
+static const char cause_killed[] = "killed while touching pages, out of memory?";
+static const char cause_died[] = "the touching process died";
+static const char cause_fork[] = "fork failed";
+
 static int toucher_result(pid_t pid, const char **ret_cause)
 {
     int status;
@@ -64,9 +77,9 @@ static int toucher_result(pid_t pid, const char **ret_cause)
             *ret_cause = strerror(WEXITSTATUS(status));
         return -WEXITSTATUS(status);
     }
-    *ret_cause = WTERMSIG(status) == SIGBUS    ? "promised pages were not given (SIGBUS)"
-                 : WTERMSIG(status) == SIGKILL ? "killed while touching pages, out of memory?"
-                                               : "the touching process died";
+    *ret_cause = WTERMSIG(status) == SIGBUS    ? cause_not_given
+                 : WTERMSIG(status) == SIGKILL ? cause_killed
+                                               : cause_died;
     return -ENOMEM;
 }
 
@@ -89,7 +102,7 @@ static int touch_all(int fd, size_t bytes, size_t page_bytes, const char **ret_c
             touch(fd, (off_t)(first * page_bytes), (end - first) * page_bytes, page_bytes);
         if (pids[started] < 0) {
             error = -errno;
-            *ret_cause = "fork failed";
+            *ret_cause = cause_fork;
             break;
         }
     }
@@ -241,6 +254,108 @@ int slab_seal_key(struct slab *key)
     /* FUTURE_WRITE rather than WRITE: kernels before 6.7 refuse shared read-only mappings of the
      * latter. The loader's own mapping is gone with the loader. */
     return fcntl(key->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) < 0 ? -errno : 0;
+}
+
+/* In the maker. */
+static int maker_run(int fd, const void *context)
+{
+    const struct slab *slab = context;
+    const char *cause = NULL;
+    int error = touch_all(fd, slab->bytes, slab->page_bytes, &cause);
+
+    if (error == 0 && fallocate(fd, 0, 0, (off_t)slab->bytes) < 0)
+        error = -errno;
+    return cause == cause_not_given ? MAKER_NOT_GIVEN
+           : cause == cause_killed  ? MAKER_KILLED
+           : cause == cause_died    ? MAKER_DIED
+           : cause == cause_fork    ? MAKER_FORK
+                                    : -error;
+}
+
+static const char *maker_cause(int status)
+{
+    switch (WIFEXITED(status) ? WEXITSTATUS(status) : MAKER_DIED) {
+    case MAKER_NOT_GIVEN:
+        return cause_not_given;
+    case MAKER_KILLED:
+        return cause_killed;
+    case MAKER_DIED:
+        return cause_died;
+    case MAKER_FORK:
+        return cause_fork;
+    default:
+        return strerror(WEXITSTATUS(status));
+    }
+}
+
+int slab_make_begin(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
+                    struct slab_making *ret, struct slab_fault *ret_fault)
+{
+    bool is_hugepage = pages != SLAB_PAGES_OFF && has_hugepages(bytes, hugepage_bytes);
+    size_t available, page_bytes = is_hugepage ? hugepage_bytes : ORDINARY_PAGE_BYTES;
+
+    ret_fault->text[0] = '\0';
+    if (!is_hugepage && pages == SLAB_PAGES_REQUIRE) {
+        hugepages_explain("too few for the slab", bytes, hugepage_bytes, ret_fault);
+        return -ENOMEM;
+    }
+    if (!is_hugepage && !is_available(bytes, &available))
+        return refuse_unavailable(bytes, available, ret_fault);
+    struct slab_making making = {.slab = {.page_bytes = page_bytes, .is_hugepage = is_hugepage}};
+    making.slab.bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+    unsigned log2 = (unsigned)__builtin_ctzl(page_bytes);
+    int fd = segment_memfd(name, is_hugepage ? MFD_HUGETLB | log2 << MAP_HUGE_SHIFT : 0);
+    int error = fd < 0 ? fd : 0;
+    if (error == 0 && ftruncate(fd, (off_t)making.slab.bytes) < 0)
+        error = -errno;
+    if (error == 0)
+        error = child_fork(fd, maker_run, &making.slab, &making.child);
+    if (error < 0) {
+        snprintf(ret_fault->text, sizeof ret_fault->text, "a slab cannot be begun: %s",
+                 strerror(-error));
+        if (fd >= 0)
+            close(fd);
+        return error;
+    }
+    making.slab.fd = fd;
+    *ret = making;
+    return 0;
+}
+
+int slab_make_end(struct slab_making *making, struct slab *ret, struct slab_fault *ret_fault)
+{
+    int status, r = child_reap(&making->child, &status);
+
+    if (r == 0)
+        return -EAGAIN;
+    ret_fault->text[0] = '\0';
+    bool is_made = r == 1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    r = is_made ? 0 : -ENOMEM;
+    if (!is_made && making->slab.is_hugepage)
+        hugepages_explain(maker_cause(status), making->slab.bytes, making->slab.page_bytes,
+                          ret_fault);
+    else if (!is_made)
+        snprintf(ret_fault->text, sizeof ret_fault->text,
+                 "%s: %zu MiB of ordinary pages cannot be had", maker_cause(status),
+                 making->slab.bytes >> 20);
+    if (r == 0 && fcntl(making->slab.fd, F_ADD_SEALS, seals_needed | F_SEAL_SEAL) < 0) {
+        r = -errno;
+        snprintf(ret_fault->text, sizeof ret_fault->text, "a slab cannot be sealed: %s",
+                 strerror(-r));
+    }
+    if (r == 0) {
+        *ret = making->slab;
+        making->slab.bytes = 0; /* it is the caller's */
+    }
+    slab_make_abort(making);
+    return r;
+}
+
+void slab_make_abort(struct slab_making *making)
+{
+    child_destroy(&making->child);
+    slab_destroy(&making->slab);
+    *making = (struct slab_making){.slab.fd = -1, .child.pidfd = -1};
 }
 
 void slab_destroy(struct slab *slab)

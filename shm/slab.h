@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/child.h"
+
 enum slab_pages {
     SLAB_PAGES_REQUIRE, /* hugepages or fail */
     SLAB_PAGES_PREFER,  /* hugepages, ordinary pages when they are short */
@@ -37,6 +39,23 @@ int slab_check_room(size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
  * on success it is "" unless ordinary pages had to do (SLAB_PAGES_PREFER), then it says why. */
 int slab_create(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
                 struct slab *ret, struct slab_fault *ret_fault);
+
+/* One that a child process is making, for a caller that must not wait. */
+struct slab_making {
+    struct slab slab;   /* fd: what will be it */
+    struct child child; /* its pidfd is readable when it is over */
+};
+
+/* Begins what slab_create does. PREFER takes hugepages where the pool shows enough of them, else
+ * ordinary ones. -ENOMEM at once, with the fault, where there is no chance. */
+int slab_make_begin(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,
+                    struct slab_making *ret, struct slab_fault *ret_fault);
+/* Its child is dead: the slab, or why there is none. Under PREFER the caller may begin again with
+ * ordinary pages. -EAGAIN: it is not over yet. */
+int slab_make_end(struct slab_making *making, struct slab *ret, struct slab_fault *ret_fault);
+/* Kills the child and waits for it. Accepts one that is over or was never begun (zeroed). */
+void slab_make_abort(struct slab_making *making);
+
 /* The same for a prepared key, but nothing here waits for memory: its pages come as its loader
  * writes them, which may find them short after all. It is sealed further once it is loaded. */
 int slab_create_key(const char *name, size_t bytes, enum slab_pages pages, size_t hugepage_bytes,

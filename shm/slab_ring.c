@@ -19,15 +19,48 @@ int slab_ring_create(const char *name, uint32_t entry_count, uint64_t slab_bytes
     void *memory;
     int fd, error;
 
-    if (entry_count == 0 || entry_count > SLABS_MAX)
+    if (entry_count > SLABS_MAX)
         return -EINVAL;
     snprintf(segment_name, sizeof segment_name, "slab-ring-%s", name);
     error = segment_create(segment_name, sizeof(struct slab_ring_table), &fd, &memory);
     if (error < 0)
         return error;
     *ret = (struct slab_ring){.table = memory, .fd = fd};
-    STORE(ret->table->entry_count, entry_count);
     ret->table->slab_bytes = slab_bytes;
+    for (uint32_t i = 0; i < entry_count; i++)
+        slab_ring_add(ret);
+    return 0;
+}
+
+int slab_ring_add(struct slab_ring *ring)
+{
+    struct slab_ring_table *table = ring->table;
+    uint32_t entry = 0;
+
+    while (entry < SLABS_MAX && LOAD(table->entries[entry].state) != SLAB_ABSENT)
+        entry++;
+    if (entry == SLABS_MAX)
+        return -ENOSPC;
+    STORE(table->entries[entry].state, SLAB_FREE);
+    STORE(table->slab_count, LOAD(table->slab_count) + 1);
+    if (entry >= LOAD(table->entry_count))
+        STORE(table->entry_count, entry + 1);
+    return (int)entry;
+}
+
+int slab_ring_remove(struct slab_ring *ring, uint32_t entry)
+{
+    struct slab_ring_table *table = ring->table;
+    uint32_t count = LOAD(table->entry_count);
+
+    CHECK(entry < count && LOAD(table->entries[entry].state) != SLAB_ABSENT);
+    if (LOAD(table->entries[entry].state) == SLAB_HELD)
+        return -EBUSY;
+    STORE(table->entries[entry].state, SLAB_ABSENT);
+    STORE(table->slab_count, LOAD(table->slab_count) - 1);
+    while (count > 0 && LOAD(table->entries[count - 1].state) == SLAB_ABSENT)
+        count--;
+    STORE(table->entry_count, count);
     return 0;
 }
 
@@ -47,11 +80,14 @@ int slab_ring_issue(struct slab_ring *ring, uint64_t job, uint32_t partition, ui
     uint32_t count = LOAD(table->entry_count), occupancy = LOAD(table->occupancy);
     uint64_t ticket = LOAD(table->head);
 
-    if (occupancy == count)
+    uint32_t state;
+
+    if (occupancy == LOAD(table->slab_count))
         return -EAGAIN;
-    while (LOAD(table->entries[ticket % count].state) == SLAB_HELD) {
+    while ((state = LOAD(table->entries[ticket % count].state)) != SLAB_FREE) {
         ticket++;
-        STORE(table->tickets_spent, LOAD(table->tickets_spent) + 1);
+        if (state == SLAB_HELD)
+            STORE(table->tickets_spent, LOAD(table->tickets_spent) + 1);
     }
     struct slab_ring_entry *entry = &table->entries[ticket % count];
     STORE(entry->ticket, ticket);

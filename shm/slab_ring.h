@@ -1,7 +1,9 @@
-/* The table of one ring: N slabs issued in turn. Ticket t is offered entry t mod N; if that slab
- * is held the ticket is spent and counted and t+1 tried, at most N times. Head = next ticket,
- * tail = oldest ticket held (head if none), occupancy = slabs held. Only the supervisor writes it;
- * it lies in a memfd of its own so that a monitor can map it read-only. */
+/* The table of one ring: N entries issued in turn. Ticket t is offered entry t mod N; if that slab
+ * is held the ticket is spent and counted and t+1 tried, at most N times. Entries come and go at
+ * run time: an absent one is passed over without a count, and N is one more than the last that is
+ * there. Head = next ticket, tail = oldest ticket held (head if none), occupancy = slabs held,
+ * slab_count = slabs there. Only the supervisor writes it; it lies in a memfd of its own so that a
+ * monitor can map it read-only. */
 #pragma once
 
 #include <stdatomic.h>
@@ -10,6 +12,7 @@
 #include "config/limits.h"
 
 enum slab_state {
+    SLAB_ABSENT,
     SLAB_FREE,
     SLAB_HELD,
 };
@@ -25,7 +28,8 @@ struct slab_ring_entry {
 struct slab_ring_table {
     _Atomic uint64_t head, tail;
     _Atomic uint64_t tickets_spent; /* offered to a held slab */
-    _Atomic uint32_t occupancy, entry_count;
+    _Atomic uint32_t occupancy, slab_count;
+    _Atomic uint32_t entry_count; /* N */
     uint64_t slab_bytes;
     struct slab_ring_entry entries[SLABS_MAX];
 };
@@ -35,9 +39,14 @@ struct slab_ring {
     int fd;
 };
 
+/* With this many entries, which may be none. */
 int slab_ring_create(const char *name, uint32_t entry_count, uint64_t slab_bytes,
                      struct slab_ring *ret);
 void slab_ring_destroy(struct slab_ring *ring);
+/* A slab joins: its entry, the first that is absent, or -ENOSPC. */
+int slab_ring_add(struct slab_ring *ring);
+/* It leaves. -EBUSY while it is held. */
+int slab_ring_remove(struct slab_ring *ring, uint32_t entry);
 /* Issues a slab to (job, partition, generation). Entry index, or -EAGAIN when all are held: then no
  * ticket is spent, so that tickets_spent counts slabs held out of turn and not attempts. */
 int slab_ring_issue(struct slab_ring *ring, uint64_t job, uint32_t partition, uint64_t generation,

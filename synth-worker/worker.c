@@ -221,6 +221,33 @@ static bool synth_key_is_used(const struct synth_worker *worker, uint64_t id)
     return false;
 }
 
+/* The courier has brought and mapped it before the call is seen. */
+static int synth_on_add_slab(struct synth_worker *worker, const struct message *grant,
+                             struct message *answer)
+{
+    const uint64_t slab = grant->numbers[SLAB_CALL_INDEX];
+    if (slab >= SLABS_MAX)
+        return -EPROTO;
+    if (worker->frame.port.slabs[slab].bytes != grant->numbers[SLAB_CALL_BYTES])
+        port_answer_fail(answer, BLAME_DEVICE, -ENOENT, "the slab did not arrive");
+    port_complete(&worker->frame.port, answer);
+    return 0;
+}
+
+static int synth_on_drop_slab(struct synth_worker *worker, const struct message *grant,
+                              struct message *answer)
+{
+    const uint64_t slab = grant->numbers[SLAB_CALL_INDEX];
+    for (unsigned i = 0; i < GRANTS_HELD_MAX; i++) {
+        if (worker->held[i].is_held && worker->held[i].grant.numbers[GRANT_SLAB] == slab)
+            return -EPROTO; /* the supervisor takes a slab away that a partition lies in */
+    }
+    const int error = port_drop_slab(&worker->frame.port, slab);
+    if (error == 0)
+        port_complete(&worker->frame.port, answer);
+    return error;
+}
+
 static int synth_take(struct synth_worker *worker)
 {
     struct message grant, answer;
@@ -236,6 +263,12 @@ static int synth_take(struct synth_worker *worker)
         case OPERATION_DROP_KEY:
             error = worker_drop_key(&worker->frame, &grant, &answer,
                                     synth_key_is_used(worker, grant.numbers[GRANT_KEY]));
+            break;
+        case OPERATION_ADD_SLAB:
+            error = synth_on_add_slab(worker, &grant, &answer);
+            break;
+        case OPERATION_DROP_SLAB:
+            error = synth_on_drop_slab(worker, &grant, &answer);
             break;
         default:
             error = -EPROTO;
