@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,12 +29,14 @@ enum {
 static struct {
     char name[64];
     int fd;
+    int journal_fd; /* connected, -1: none */
     bool is_socket, is_journal;
     _Atomic int level;
     _Atomic uint64_t dropped;
-} log_state = {.fd = STDERR_FILENO, .level = LOG_LEVEL_INFO};
+} log_state = {.fd = STDERR_FILENO, .journal_fd = -1, .level = LOG_LEVEL_INFO};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static const char journal_path[] = "/run/systemd/journal/socket";
 static const int level_priorities[] = {3, 4, 6, 7}; /* syslog's, as journald reads them */
 
 /* journald sets JOURNAL_STREAM to "dev:inode" of the stream it gave; a stderr that was redirected
@@ -47,6 +50,31 @@ static bool is_journal_stream(const struct stat *status)
            device == status->st_dev && inode == status->st_ino;
 }
 
+int log_open_journal(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int r = 0;
+
+    if (log_state.journal_fd >= 0)
+        close(log_state.journal_fd);
+    log_state.journal_fd = -1;
+    if (!path)
+        return 0;
+    if (strlen(path) >= sizeof address.sun_path)
+        return -ENAMETOOLONG;
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+        r = -errno;
+    if (r < 0)
+        close(fd);
+    else
+        log_state.journal_fd = fd;
+    return r;
+}
+
 void log_init(const char *name, enum log_level max)
 {
     struct stat status;
@@ -58,10 +86,13 @@ void log_init(const char *name, enum log_level max)
         close(log_state.fd);
     log_state.fd = STDERR_FILENO;
     log_state.is_socket = log_state.is_journal = false;
+    log_open_journal(NULL);
     if (fstat(STDERR_FILENO, &status) < 0)
         return;
     log_state.is_journal = is_journal_stream(&status);
     log_state.is_socket = S_ISSOCK(status.st_mode);
+    if (log_state.is_journal)
+        log_open_journal(journal_path); /* without it stderr takes all, priorities included */
     if (S_ISFIFO(status.st_mode)) {
         int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
         if (fd >= 0)
@@ -170,9 +201,59 @@ static size_t put_escaped(char *line, size_t at, size_t room, const char *text)
     return at;
 }
 
+/* "FIELD=number\n" for the first "word number" or "word=number" of the text. */
+static size_t put_number(char *record, size_t at, size_t room, const char *field, const char *text,
+                         const char *word)
+{
+    size_t bytes = strlen(word);
+
+    for (const char *found = strstr(text, word); found; found = strstr(found + 1, word)) {
+        bool is_word = found == text || found[-1] == ' ' || found[-1] == '(';
+        if (!is_word || (found[bytes] != ' ' && found[bytes] != '='))
+            continue;
+        const char *digits = found + bytes + 1;
+        size_t count = strspn(digits, "0123456789");
+        if (count == 0 || count > 20)
+            continue;
+        return at +
+               (size_t)snprintf(record + at, room - at, "%s=%.*s\n", field, (int)count, digits);
+    }
+    return at;
+}
+
+/* One record of journald's own protocol: a field a line, for no value of ours holds a newline.
+ * False: it was not taken; *ret_is_gone: nor will another one be. */
+static bool emit_record(enum log_level level, const char *text, bool *ret_is_gone)
+{
+    char record[LINE_BYTES_MAX + 512];
+    bool is_worker = strcmp(log_state.name, "cuzkd") != 0;
+    size_t at = (size_t)snprintf(record, sizeof record, "PRIORITY=%d\nSYSLOG_IDENTIFIER=cuzkd\n",
+                                 level_priorities[level]);
+
+    if (is_worker)
+        at += (size_t)snprintf(record + at, sizeof record - at, "WORKER=%s\n", log_state.name);
+    at = put_number(record, at, sizeof record, "JOB", text, "job");
+    at = put_number(record, at, sizeof record, "PARTITION", text, "partition");
+    at += (size_t)snprintf(record + at, sizeof record - at, "MESSAGE=%s: ", log_state.name);
+    at = put_escaped(record, at, sizeof record, text);
+    record[at++] = '\n';
+    if (send(log_state.journal_fd, record, at, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+        return true;
+    *ret_is_gone = errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS;
+    return false;
+}
+
 static bool emit(enum log_level level, const char *text)
 {
     char line[LINE_BYTES_MAX];
+    bool is_gone = false;
+
+    if (log_state.journal_fd >= 0) {
+        if (emit_record(level, text, &is_gone))
+            return true;
+        if (!is_gone)
+            return false;
+    }
     size_t at = put_prefix(line, sizeof line, level);
 
     at = put_escaped(line, at, sizeof line, text);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "runtime/clock.h"
@@ -78,6 +79,7 @@ TEST(writes_a_priority_where_stderr_is_the_journal_stream)
              (unsigned long long)status.st_ino);
     setenv("JOURNAL_STREAM", stream, 1);
     log_init("cuzkd", LOG_LEVEL_DEBUG);
+    log_open_journal(NULL); /* this machine's, if it has one */
     log_error("e");
     log_warn("w");
     log_info("i");
@@ -85,6 +87,41 @@ TEST(writes_a_priority_where_stderr_is_the_journal_stream)
     read_back();
     stderr_give_back();
     ASSERT_STR(text, "<3>cuzkd: e\n<4>cuzkd: w\n<6>cuzkd: i\n<7>cuzkd: d\n");
+}
+
+TEST(the_journal_gets_records_with_fields)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char record[4096];
+    int journal = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof address.sun_path, "/tmp/test_log_%d", (int)getpid());
+    unlink(address.sun_path);
+    ASSERT_INT(bind(journal, (struct sockaddr *)&address, sizeof address), 0);
+    take_pipe();
+    log_init("synth-0", LOG_LEVEL_INFO);
+    ASSERT_INT(log_open_journal(address.sun_path), 0);
+
+#define NEXT() (record[recv(journal, record, sizeof record - 1, 0)] = '\0', record)
+    log_warn("job 1001 partition 3 was READY\nJOB=7");
+    ASSERT_STR(NEXT(), "PRIORITY=4\nSYSLOG_IDENTIFIER=cuzkd\nWORKER=synth-0\nJOB=1001\n"
+                       "PARTITION=3\nMESSAGE=synth-0: job 1001 partition 3 was READY\\x0aJOB=7\n");
+    log_info("SYN_TIMING done job=12 partition=0 ms=1");
+    ASSERT_STR(NEXT(), "PRIORITY=6\nSYSLOG_IDENTIFIER=cuzkd\nWORKER=synth-0\nJOB=12\nPARTITION=0\n"
+                       "MESSAGE=synth-0: SYN_TIMING done job=12 partition=0 ms=1\n");
+    log_init("cuzkd", LOG_LEVEL_INFO);
+    ASSERT_INT(log_open_journal(address.sun_path), 0);
+    log_info("4 jobs; the last job");
+    ASSERT_STR(NEXT(),
+               "PRIORITY=6\nSYSLOG_IDENTIFIER=cuzkd\nMESSAGE=cuzkd: 4 jobs; the last job\n");
+#undef NEXT
+
+    /* journald is gone: stderr takes the lines again. */
+    close(journal);
+    unlink(address.sun_path);
+    log_info("later");
+    ASSERT(strstr(read_back(), "cuzkd: later\n"));
+    stderr_give_back();
 }
 
 TEST(a_journal_stream_of_another_file_is_not_believed)
@@ -225,6 +262,7 @@ TEST(levels_have_names_both_ways)
 
 TEST_MAIN(CASE(writes_utc_time_level_name_and_message),
           CASE(writes_a_priority_where_stderr_is_the_journal_stream),
+          CASE(the_journal_gets_records_with_fields),
           CASE(a_journal_stream_of_another_file_is_not_believed),
           CASE(leaves_out_what_is_below_the_level),
           CASE(a_message_cannot_forge_a_line_or_drive_a_terminal),
