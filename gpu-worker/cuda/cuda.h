@@ -86,7 +86,8 @@ struct backend {
     void *piece_events[KEY_PIECES], *load_event; /* of the key that is being loaded */
     uint64_t launches;
     struct backend *next_lost; /* of those closed; see cuda_close */
-    unsigned odd_queries;      /* in a row, of events that answered neither yes nor no */
+    bool is_odd;               /* an event answered neither yes nor no in this turn */
+    unsigned odd_turns;        /* so many such turns in a row */
 };
 
 /* Wakes the driver thread. Takes the mutex. */
@@ -94,7 +95,7 @@ void engine_ring(void *backend);
 /* The driver thread. */
 void *engine_run(void *backend);
 /* Whether the event has happened. An error that kills the context loses the backend; another says
- * "not yet", for so many times in a row. Driver thread. */
+ * "not yet", for so many turns in a row. Driver thread. */
 bool engine_has_happened(struct backend *backend, void *event);
 /* The context is gone: nothing touches the device any more, LOST is told. Any thread. */
 void engine_lose(struct backend *backend, int error, const char *what);

@@ -1,6 +1,7 @@
 /* The driver thread: decides what the device does next. Upstream: what the owner noted (cuda.c);
- * downstream: flight.c and key.c, which enqueue it. A turn takes what has happened, then starts
- * what can be started; nothing in it waits for the device.
+ * downstream: flight.c, pass.c and key.c, which enqueue it. A turn takes what has happened, then
+ * starts what can be started. Nothing in it waits for the device but, for a moment, its clock
+ * (timeline.c).
  *
  * Ahead of the partitions whose kernels are enqueued one more is uploaded; a second one only if its
  * order key is lower. The next kernels are enqueued when those before are in their last phase:
@@ -16,8 +17,9 @@
 
 enum {
     ENGINE_LAUNCHES_MAX = 2,
-    /* Events that answer with an odd error, one a look, before the device counts as lost. */
-    ENGINE_ODD_QUERIES_MAX = 20,
+    /* Turns in a row with an event that answers with an odd error, before the device counts as
+     * lost. */
+    ENGINE_ODD_TURNS_MAX = 20,
     /* Longer than any key takes to fill its tables. */
     ENGINE_STOP_S_MAX = 60,
 };
@@ -61,8 +63,11 @@ void *engine_run(void *context)
     while (!backend->is_stopping || (engine_is_busy(backend) && !backend->is_lost)) {
         if (backend->is_stopping && stop_ns == 0)
             stop_ns = clock_now_ns();
-        if (stop_ns && clock_now_ns() - stop_ns > ENGINE_STOP_S_MAX * (uint64_t)1000000000)
-            backend->is_lost = true; /* it hangs: nothing may be taken from under it */
+        if (stop_ns && clock_now_ns() - stop_ns > ENGINE_STOP_S_MAX * (uint64_t)1000000000) {
+            /* It hangs: nothing may be taken from under it, nor does the registrar wait for it. */
+            backend->is_lost = true;
+            registrar_abandon(backend->registrar, DRIVER_ERROR_NOT_READY);
+        }
         backend->is_rung = false;
         bool did = false;
         if (!backend->is_lost) {
@@ -133,12 +138,12 @@ bool engine_has_happened(struct backend *backend, void *event)
     if (engine_is_lost(backend))
         return false;
     const int error = driver_event_query(event);
-    if (error == DRIVER_OK || error == DRIVER_ERROR_NOT_READY) {
-        backend->odd_queries = 0;
+    if (error == DRIVER_OK || error == DRIVER_ERROR_NOT_READY)
         return error == DRIVER_OK;
-    }
-    if (errors_fault(error) == BACKEND_FAULT_STICKY ||
-        ++backend->odd_queries > ENGINE_ODD_QUERIES_MAX)
+    /* Counted by turns: good answers of other events say nothing about this one. */
+    backend->odd_turns += !backend->is_odd;
+    backend->is_odd = true;
+    if (errors_fault(error) == BACKEND_FAULT_STICKY || backend->odd_turns > ENGINE_ODD_TURNS_MAX)
         engine_lose(backend, error, "waiting for the device");
     return false;
 }
@@ -310,7 +315,6 @@ static void engine_look(struct backend *backend, struct engine_view *ret)
 /* The first one ahead; of a streamed key with those that can share its pass. */
 static bool engine_launch(struct backend *backend, const struct engine_view *view)
 {
-    struct work work = {0};
     struct flight *flights[PLAN_PASS_MAX];
     unsigned count = 0;
     if (view->ahead_count == 0 || view->launch_count >= ENGINE_LAUNCHES_MAX ||
@@ -328,7 +332,7 @@ static bool engine_launch(struct backend *backend, const struct engine_view *vie
     if (plan_has_passes(&key->plan))
         pass_begin(backend, flights, count);
     else
-        flight_launch(backend, flights[0], &work);
+        flight_launch(backend, flights[0]);
     return true;
 }
 
@@ -407,6 +411,7 @@ static bool engine_turn(struct backend *backend)
 {
     struct engine_view view;
     bool did = false;
+    backend->is_odd = false;
     for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
         did |= reap(backend, &backend->flights[i]);
     engine_look(backend, &view);
@@ -415,5 +420,7 @@ static bool engine_turn(struct backend *backend)
     engine_look(backend, &view);
     did |= engine_upload(backend, &view);
     did |= engine_step_keys(backend);
+    if (!backend->is_odd)
+        backend->odd_turns = 0;
     return did && !engine_is_lost(backend);
 }

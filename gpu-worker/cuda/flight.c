@@ -31,6 +31,8 @@ void flight_fail(struct backend *backend, struct flight *flight, enum flight_mar
                  const struct work *failed)
 {
     struct work work = {.what = "giving up a partition"};
+    /* What still goes up of its a and b does so before the next witness, in the same stream: no
+     * other partition meets it. */
     if (failed->error)
         flight->fault = engine_fault(backend, failed, flight->text);
     for (enum flight_mark i = first; i < MARK_COUNT; i++)
@@ -157,22 +159,23 @@ static void launch_witness(struct backend *backend, struct flight *flight, struc
     flight_mark(backend, flight, MARK_WITNESS_END, work);
 }
 
-void flight_launch(struct backend *backend, struct flight *flight, struct work *work)
+void flight_launch(struct backend *backend, struct flight *flight)
 {
     uint8_t *scalars = backend->workspace_memory + backend->layout.scalars_off;
     void *bell = backend->streams[STREAM_BELL_COMPUTE];
-    launch_witness(backend, flight, work);
-    flight_launch_quotient(backend, flight, scalars, work);
-    launch_h(backend, flight, scalars, work);
-    work_on(work, "waiting for a partition");
-    work_ring(work, bell, flight->marks[MARK_WITNESS_PLANNED],
+    struct work work = {0};
+    launch_witness(backend, flight, &work);
+    flight_launch_quotient(backend, flight, scalars, &work);
+    launch_h(backend, flight, scalars, &work);
+    work_on(&work, "waiting for a partition");
+    work_ring(&work, bell, flight->marks[MARK_WITNESS_PLANNED],
               flight->marks[MARK_QUOTIENT_EVALUATED], engine_ring, backend);
-    work_ring(work, bell, flight->marks[MARK_WITNESS_L], flight->marks[MARK_QUOTIENT_DONE],
+    work_ring(&work, bell, flight->marks[MARK_WITNESS_L], flight->marks[MARK_QUOTIENT_DONE],
               engine_ring, backend);
-    work_ring(work, bell, flight->marks[MARK_WITNESS_END], flight->marks[MARK_QUOTIENT_END],
+    work_ring(&work, bell, flight->marks[MARK_WITNESS_END], flight->marks[MARK_QUOTIENT_END],
               engine_ring, backend);
-    if (work->error)
-        flight_fail(backend, flight, MARK_UPLOAD_RESUMED, work);
+    if (work.error)
+        flight_fail(backend, flight, MARK_UPLOAD_RESUMED, &work);
 }
 
 /* Adds what the chunks left: a sum with all scalars 1. */

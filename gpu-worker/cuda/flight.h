@@ -67,10 +67,11 @@ struct flight {
     char text[BACKEND_TEXT_BYTES];
 };
 
-/* Enqueues the upload into witness buffer `witness`, or all kernels and what must still go up. The
- * error of what failed is in *work; then the flight still ends, by the marks. Driver thread. */
+/* Enqueues the upload into witness buffer `witness`, or all kernels and what must still go up. What
+ * fails there, or has failed before in *work, fails the flight; it still ends, by the marks. Driver
+ * thread. */
 void flight_upload(struct backend *backend, struct flight *flight, int witness, struct work *work);
-void flight_launch(struct backend *backend, struct flight *flight, struct work *work);
+void flight_launch(struct backend *backend, struct flight *flight);
 /* Parts of a launch, for passes over streamed keys (pass.h): a, b and from them the scalars of H; a
  * mark; where the witness and the sums lie on the device. */
 void flight_launch_quotient(struct backend *backend, struct flight *flight, uint8_t *scalars,

@@ -28,7 +28,7 @@ int pass_init(struct pass *pass)
     for (unsigned j = 0; j < PASS_LANES; j++)
         if (!error)
             error = driver_event_create(&pass->turns[j]);
-    return error;
+    return error ? error : driver_event_create(&pass->uploads_end);
 }
 
 void pass_destroy(struct pass *pass)
@@ -39,6 +39,8 @@ void pass_destroy(struct pass *pass)
         for (unsigned j = 0; j < 2; j++)
             if (lists[i][j])
                 driver_event_destroy(lists[i][j]);
+    if (pass->uploads_end)
+        driver_event_destroy(pass->uploads_end);
 }
 
 static void *lane_stream(struct backend *backend, unsigned lane)
@@ -259,10 +261,19 @@ bool pass_is_in_last_steps(const struct pass *pass)
     return !pass->key && pass->steps_begun - pass->steps_done < PASS_BUFFERS;
 }
 
-/* All of its partitions end as they are: one failed, or nobody wants them any more. */
+/* All of its partitions end as they are: one failed, or nobody wants them any more. They end after
+ * all that was enqueued for them, a chunk that only half went up included: the memory that it goes
+ * to is used for something else next. */
 static void give_up(struct backend *backend, const struct work *failed)
 {
     struct pass *pass = &backend->pass;
+    struct work work = {.what = "giving up a pass"};
+    work_record(&work, pass->uploads_end, backend->streams[STREAM_CHUNK]);
+    for (unsigned i = 0; i < PASS_LANES; i++)
+        work_wait(&work, lane_stream(backend, i), pass->uploads_end);
+    join_lanes(backend, &work);
+    if (work.error)
+        engine_lose(backend, work.error, work.what);
     for (unsigned i = 0; i < pass->count; i++)
         flight_fail(backend, pass->flights[i], MARK_UPLOAD_RESUMED, failed);
     pass->key = NULL;

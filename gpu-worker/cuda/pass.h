@@ -30,6 +30,7 @@ struct pass {
     void *free[PASS_BUFFERS][PASS_LANES]; /* the buffer's chunk is used no more */
     void *uploaded[PASS_BUFFERS];
     void *turns[PASS_LANES];
+    void *uploads_end; /* of a pass that is given up */
 };
 
 /* The events, at open. A driver error. */

@@ -32,11 +32,7 @@ static void slab_on_job(struct registrar_job *job, void *context)
     } else {
         slab->is_pinned = fault == BACKEND_FAULT_NONE;
         slab->state = slab->is_pinned || !backend->requires_pinned ? SLAB_ATTACHED : SLAB_REFUSED;
-        snprintf(slab->text, sizeof slab->text,
-                 slab->state == SLAB_REFUSED
-                     ? "%.170s; raise LimitMEMLOCK=, or set [GPU] RequirePinned=no"
-                     : "%.255s",
-                 text);
+        memcpy(slab->text, text, sizeof slab->text);
         slab->has_event = true;
         backend->slab_events++;
         outbox_ring(&backend->outbox);

@@ -19,6 +19,7 @@ enum {
     SWEEP_TIMEOUT_MS = 8000,
     SWEEP_WORDS = 96,
     SWEEP_CHILD_S_MAX = 60,
+    SWEEP_ORDERS = 1000,
     SWEEP_STRIDE = 29, /* of the calls of each function, from a random one on */
 };
 
@@ -125,6 +126,9 @@ static void work(struct rig *rig, unsigned *ret_failures)
     }
 }
 
+/* Each life runs its streams in another order. */
+static unsigned lives;
+
 /* What a life saw of its fault. */
 enum outcome {
     OUTCOME_UNTOUCHED,
@@ -139,7 +143,7 @@ static enum outcome live(const char *fault, const struct curve *curve)
     char words[SWEEP_WORDS];
     unsigned failures = 0;
     struct rig rig;
-    snprintf(words, sizeof words, "order=31;%s", fault);
+    snprintf(words, sizeof words, "order=%u;%s", 1 + lives % SWEEP_ORDERS, fault);
     if (rig_try_open(&rig, words, &rig_options) < 0) {
         ASSERT(strlen(rig_text) > 0);
         ASSERT_INT(stub_registered(), 0);
@@ -163,6 +167,7 @@ static enum outcome live_apart(const char *fault, const struct curve *curve)
 {
     int status;
     fflush(stdout);
+    lives++;
     const pid_t child = fork();
     ASSERT(child >= 0);
     if (child == 0) {
@@ -176,7 +181,7 @@ static enum outcome live_apart(const char *fault, const struct curve *curve)
     ASSERT(waitpid(child, &status, 0) == child);
     if (WIFEXITED(status) && WEXITSTATUS(status) < OUTCOME_COUNT)
         return (enum outcome)WEXITSTATUS(status);
-    fprintf(stderr, "with CUZK_STUB words %s: %s %d\n", fault,
+    fprintf(stderr, "with CUZK_STUB words order=%u;%s: %s %d\n", 1 + lives % SWEEP_ORDERS, fault,
             WIFEXITED(status) ? "exit" : "signal",
             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     return OUTCOME_COUNT;
@@ -230,7 +235,7 @@ static void sweep(const struct curve *curve, unsigned stride)
 TEST(every_call_of_the_driver_may_fail)
 {
     const char *one = getenv("SWEEP_ONE"); /* this fault alone, again and again, in this process */
-    for (unsigned i = 0; one && i < 200; i++)
+    for (lives = 0; one && lives < 200; lives++)
         live(one, &curve_bn254);
     if (one)
         return;

@@ -28,7 +28,8 @@ struct item {
 struct stub_stream {
     struct stub_stream *next;
     struct item *first, **last;
-    bool is_destroyed;
+    bool is_destroyed, is_hung; /* hung: by its first item, since so many releases */
+    uint64_t releases;
 };
 
 struct stub_event {
@@ -61,9 +62,22 @@ static uint64_t now_ns(void)
 
 /* Executing. */
 
-static bool is_ready(const struct item *item)
+static bool is_ready(const struct stub_stream *stream)
 {
+    const struct item *item = stream->first;
+    if (stream->is_hung && stream->releases == queue.releases)
+        return false;
     return item->kind != ITEM_WAIT || item->event->done >= item->event_number;
+}
+
+/* Mutex held. */
+static bool hangs(struct stub_stream *stream)
+{
+    const struct item *item = stream->first;
+    stream->is_hung =
+        item->kind == ITEM_RUN && stub_find_fault(STUB_HANG, &item->operation.call) != NULL;
+    stream->releases = queue.releases;
+    return stream->is_hung;
 }
 
 /* The stream whose first item is next: the oldest one that is ready, or any. */
@@ -72,7 +86,7 @@ static struct stub_stream *pick(void)
     struct stub_stream *best = NULL;
     uint64_t ready = 0;
     for (struct stub_stream *s = queue.streams; s; s = s->next) {
-        if (!s->first || (!is_ready(s->first) && !stub.sticky && !queue.is_resetting))
+        if (!s->first || (!is_ready(s) && !stub.sticky && !queue.is_resetting))
             continue;
         ready++;
         if (stub.is_random) {
@@ -89,17 +103,11 @@ static struct stub_stream *pick(void)
 /* Mutex held; not while the operation runs. */
 static void run_operation(const struct stub_operation *operation)
 {
-    const bool hangs = stub_find_fault(STUB_HANG, &operation->call);
     const bool is_wrong = stub_find_fault(STUB_WRONG, &operation->call);
     const struct stub_fault *slow = stub_find_fault(STUB_SLOW, &operation->call);
     const long slow_ms = slow ? slow->value : 0;
     const struct stub_fault *die = stub_find_fault(STUB_DIE, &operation->call);
     const int death = die ? (int)die->value : DRIVER_OK;
-    const uint64_t releases = queue.releases;
-    while (hangs && queue.releases == releases && !queue.is_resetting)
-        pthread_cond_wait(&queue.wake, &stub.mutex);
-    if (queue.is_resetting)
-        return;
     pthread_mutex_unlock(&stub.mutex);
     if (slow_ms)
         usleep((useconds_t)slow_ms * 1000);
@@ -180,6 +188,8 @@ static void *executor(void *unused)
             pthread_mutex_lock(&stub.mutex);
             continue;
         }
+        if (!stub.sticky && !queue.is_resetting && hangs(stream))
+            continue;
         struct item *item = queue.running = stream->first;
         if (!stub.sticky && !queue.is_resetting)
             execute(item);

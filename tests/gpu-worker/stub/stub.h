@@ -22,7 +22,7 @@
  * "msm_sum"), or "kernel" for all of the kernels; K counts its calls from 1, "K+" means from then
  * on: fail=F:K:CODE    the call returns CODE (a kernel's: -EIO); a sticky code kills the context
  *   die=F:K:CODE     the call succeeds and its work kills the context when executed
- *   hang=F:K         its work never ends (until stub_heal)
+ *   hang=F:K         its work never ends (until stub_heal), nor does its stream's; others go on
  *   wrong=F:K        its result has a wrong bit: msm_sum, copy_to_host
  *   lose=K           a callback is never called
  *   slow=F:MS        each one's work takes that much longer */
