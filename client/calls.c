@@ -357,3 +357,41 @@ int cuzk_circuit_remove(struct cuzk *cuzk, const char *name, struct cuzk_error *
     json_decref(result);
     return r;
 }
+
+int cuzk_worker_order(struct cuzk *cuzk, enum cuzk_worker_order order, const char *worker,
+                      char **ret_json, struct cuzk_error *ret_error)
+{
+    static const enum request_method methods[] = {
+        [CUZK_WORKER_RESTART] = REQUEST_WORKER_RESTART,
+        [CUZK_WORKER_RESTART_NOW] = REQUEST_WORKER_RESTART,
+        [CUZK_WORKER_DRAIN] = REQUEST_WORKER_DRAIN,
+        [CUZK_WORKER_RESUME] = REQUEST_WORKER_RESUME,
+        [CUZK_WORKER_TRIM] = REQUEST_WORKER_TRIM,
+    };
+    struct request request = {0};
+
+    if ((unsigned)order > CUZK_WORKER_TRIM)
+        return failure(ret_error, CUZK_USAGE, "%d is no order", (int)order);
+    request.method = methods[order];
+    request.worker.is_now = order == CUZK_WORKER_RESTART_NOW;
+    int r = input_name(request.worker.worker, worker, ret_error);
+    return r == CUZK_OK ? call_json(cuzk, &request, NULL, 0, ret_json, ret_error) : r;
+}
+
+int cuzk_log_level(struct cuzk *cuzk, const char *level, const char *worker,
+                   struct cuzk_error *ret_error)
+{
+    struct request request = {.method = REQUEST_LOG_LEVEL};
+    json_t *result = NULL;
+    int r = CUZK_OK;
+
+    if (request_level_from_string(level, &request.worker.level) < 0)
+        return failure(ret_error, CUZK_USAGE,
+                       "\"%.32s\" is no log level; there are error, warn, info and debug", level);
+    if (worker)
+        r = input_name(request.worker.worker, worker, ret_error);
+    if (r == CUZK_OK)
+        r = connection_call(cuzk, &request, NULL, 0, &result, ret_error);
+    json_decref(result);
+    return r;
+}

@@ -39,11 +39,12 @@ struct ctl;
 struct ctl_verb {
     const char *name;                 /* "prove", "circuit add" */
     const char *positional;           /* "JOB", "" */
-    unsigned positional_count;        /* all are required */
+    unsigned positional_count;        /* that are required */
     const struct ctl_option *options; /* ends with a NULL name */
     const char *summary;              /* one line */
     const char *details;              /* more, for --help; may be "" */
     int (*run)(struct ctl *ctl);      /* returns an enum ctl_exit */
+    unsigned optional_count;          /* of positional, behind those that are required */
 };
 
 /* One run of the program. */
@@ -66,6 +67,8 @@ extern const struct ctl_option ctl_global_options[];
 int ctl_parse(struct ctl *ctl, const struct ctl_verb *verbs, int argc, char **argv);
 /* The first value of an option, or NULL. */
 const char *ctl_value(const struct ctl *ctl, const char *name);
+/* Whether an option that takes no value is given. */
+bool ctl_has(const struct ctl *ctl, const char *name);
 /* The index-th value of an option, or NULL when there are fewer. */
 const char *ctl_value_at(const struct ctl *ctl, const char *name, unsigned index);
 void ctl_print_help(const struct ctl *ctl, const struct ctl_verb *verbs);
@@ -131,6 +134,11 @@ int ctl_cancel(struct ctl *ctl);
 int ctl_jobs(struct ctl *ctl);
 int ctl_status(struct ctl *ctl);
 int ctl_workers(struct ctl *ctl);
+int ctl_restart(struct ctl *ctl);
+int ctl_drain(struct ctl *ctl);
+int ctl_resume(struct ctl *ctl);
+int ctl_trim(struct ctl *ctl);
+int ctl_log_level(struct ctl *ctl);
 int ctl_circuit_add(struct ctl *ctl);
 int ctl_circuit_list(struct ctl *ctl);
 int ctl_circuit_remove(struct ctl *ctl);

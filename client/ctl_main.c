@@ -49,6 +49,21 @@ static const struct ctl_option circuit_add_options[] = {
     {0},
 };
 
+static const struct ctl_option restart_options[] = {
+    {"now", NULL, false, false, "do not finish what it holds: that is put back, at no cost"},
+    {"no-wait", NULL, false, false, "give the order and leave"},
+    {"timeout", "TIME", false, false, "how long to wait, such as 10min (default: for ever)"},
+    {0},
+};
+
+static const struct ctl_option order_options[] = {
+    {"no-wait", NULL, false, false, "give the order and leave"},
+    {"timeout", "TIME", false, false, "how long to wait, such as 10min (default: for ever)"},
+    {0},
+};
+
+#define WORKER_WORDS "WORKER is a name such as gpu-0, a kind (synth, gpu, finalizer) or all. "
+
 static const struct ctl_option verify_options[] = {
     {"vkey", "FILE", true, false, "the verification key (snarkjs JSON)"},
     {"proof", "FILE", true, false, "a proof, or an array of them"},
@@ -74,6 +89,24 @@ static const struct ctl_verb verbs[] = {
     {"jobs", "", 0, jobs_options, "list jobs", "", ctl_jobs},
     {"status", "", 0, no_options, "show the state of the daemon", "", ctl_status},
     {"workers", "", 0, no_options, "show the worker processes", "", ctl_workers},
+    {"restart", "WORKER", 1, restart_options, "replace a worker's process (admin)",
+     WORKER_WORDS
+     "It finishes what it holds, then a new process of the program as it is installed now takes "
+     "its place; of several of a kind one at a time. Refused while the new one could not start. "
+     "Exits with 0 when the new ones are ready, 1 when one is not, 7 when the time is over: the "
+     "order stands.",
+     ctl_restart},
+    {"drain", "WORKER", 1, order_options, "finish what a worker holds, then keep it down (admin)",
+     WORKER_WORDS "It stays down until resume, also when the configuration is read again.",
+     ctl_drain},
+    {"resume", "WORKER", 1, order_options, "start a drained worker again (admin)", WORKER_WORDS,
+     ctl_resume},
+    {"trim", "WORKER", 1, order_options, "give free heap memory back to the kernel (admin)",
+     WORKER_WORDS "Says how much of it went.", ctl_trim},
+    {"log-level", "LEVEL [WORKER]", 1, no_options, "log more or less from now on (admin)",
+     "LEVEL is error, warn, info or debug. Without WORKER: the daemon and all workers, also those "
+     "that are started later. WORKER may also be cuzkd, the daemon's main process alone.",
+     ctl_log_level, 1},
     {"circuit add", "NAME", 1, circuit_add_options, "register a circuit (admin)",
      "The key is checked point by point and prepared, which takes minutes for a large one; it is "
      "kept over restarts of the daemon.",

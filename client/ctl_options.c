@@ -189,7 +189,7 @@ static int read_option(struct ctl *ctl, int argc, char **argv, int *index)
         set_global(ctl, option->name, value);
         return CTL_OK;
     }
-    if (!option->is_repeatable && ctl_value(ctl, option->name))
+    if (!option->is_repeatable && ctl_has(ctl, option->name))
         return usage(ctl, "--%s is given twice", option->name);
     if (ctl->given_count == CTL_GIVEN_MAX)
         return usage(ctl, "too many options");
@@ -204,9 +204,9 @@ static int check_given(struct ctl *ctl)
 
     if (ctl->positional_count < verb->positional_count)
         return usage(ctl, "%s needs an argument: %s", verb->name, verb->positional);
-    if (ctl->positional_count > verb->positional_count)
+    if (ctl->positional_count > verb->positional_count + verb->optional_count)
         return usage(ctl, "%s does not take the argument \"%s\"", verb->name,
-                     ctl->positional[verb->positional_count]);
+                     ctl->positional[verb->positional_count + verb->optional_count]);
     for (const struct ctl_option *option = verb->options; option->name; option++)
         if (option->is_required && !ctl_value(ctl, option->name))
             return usage(ctl, "%s needs --%s %s", verb->name, option->name, option->value);
@@ -224,6 +224,14 @@ const char *ctl_value_at(const struct ctl *ctl, const char *name, unsigned index
 const char *ctl_value(const struct ctl *ctl, const char *name)
 {
     return ctl_value_at(ctl, name, 0);
+}
+
+bool ctl_has(const struct ctl *ctl, const char *name)
+{
+    for (unsigned i = 0; i < ctl->given_count; i++)
+        if (strcmp(ctl->given[i].option->name, name) == 0)
+            return true;
+    return false;
 }
 
 int ctl_job_number(struct ctl *ctl, uint64_t *ret_job)

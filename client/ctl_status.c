@@ -33,10 +33,10 @@ static void size_cell(struct ctl_table *table, const json_t *map, const char *ke
 
 static void print_workers(const json_t *workers)
 {
-    static const char *const headings[] = {"WORKER",   "PID",     "STATE",    "JOB",
-                                           "PART",     "STAGE",   "AGE s",    "PROVED",
-                                           "RESTARTS", "PSS MiB", "HEAP MiB", "LAST ERROR"};
-    struct ctl_table *table = ctl_table_new(headings, 12);
+    static const char *const headings[] = {
+        "WORKER", "PID",  "STATE",    "JOB",     "PART",     "STAGE",    "AGE s",
+        "HELD",   "DONE", "RESTARTS", "PSS MiB", "HEAP MiB", "FREE MiB", "LAST ERROR"};
+    struct ctl_table *table = ctl_table_new(headings, 14);
 
     for (size_t i = 0; i < json_array_size(workers); i++) {
         const json_t *worker = json_array_get(workers, i);
@@ -51,10 +51,12 @@ static void print_workers(const json_t *workers)
             ctl_table_cell(table, "%.1f", json_number_value(age) / 1e3);
         else
             ctl_table_cell(table, "-");
+        ctl_table_json(table, worker, "held");
         ctl_table_json(table, worker, "partitions_done");
         ctl_table_json(table, worker, "restarts");
         size_cell(table, worker, "pss_bytes");
         size_cell(table, worker, "heap_bytes");
+        size_cell(table, worker, "heap_free_bytes");
         ctl_table_json(table, worker, "last_error");
     }
     ctl_table_print(table, stdout);

@@ -160,6 +160,23 @@ int cuzk_circuit_add(struct cuzk *cuzk, const char *name, const char *zkey_path,
                      const char *r1cs_path, char **ret_json, struct cuzk_error *ret_error);
 int cuzk_circuit_remove(struct cuzk *cuzk, const char *name, struct cuzk_error *ret_error);
 
+enum cuzk_worker_order {
+    CUZK_WORKER_RESTART = 0,     /* finish what it holds, then replace it */
+    CUZK_WORKER_RESTART_NOW = 1, /* what it holds is put back */
+    CUZK_WORKER_DRAIN = 2,       /* finish what it holds, then stay down */
+    CUZK_WORKER_RESUME = 3,
+    CUZK_WORKER_TRIM = 4, /* give free heap memory back to the kernel */
+};
+
+/* On an admin connection. worker: a name as cuzk_workers() shows it ("gpu-0"), a kind, or "all".
+ * Returns when the order is given: *ret_json lists the workers with the `number` of each order, or
+ * `error`; cuzk_workers() shows how far they are. */
+int cuzk_worker_order(struct cuzk *cuzk, enum cuzk_worker_order order, const char *worker,
+                      char **ret_json, struct cuzk_error *ret_error);
+/* level: "error", "warn", "info" or "debug". worker NULL: the daemon and all workers. */
+int cuzk_log_level(struct cuzk *cuzk, const char *level, const char *worker,
+                   struct cuzk_error *ret_error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -41,6 +41,12 @@ static int read_state(struct request *, const char *, const msgpack_object *,
 static int read_r1cs(struct request *, const char *, const msgpack_object *,
                      struct request_fault *);
 
+static int read_worker(struct request *, const char *, const msgpack_object *,
+                       struct request_fault *);
+static int read_now(struct request *, const char *, const msgpack_object *, struct request_fault *);
+static int read_level(struct request *, const char *, const msgpack_object *,
+                      struct request_fault *);
+
 static const struct parameter {
     enum request_method method;
     const char *key;
@@ -65,6 +71,13 @@ static const struct parameter {
     {REQUEST_CIRCUIT_ADD, "r1cs", false, read_r1cs},
     {REQUEST_CIRCUIT_ADD, "fds", true, read_fds},
     {REQUEST_CIRCUIT_REMOVE, "name", true, read_name},
+    {REQUEST_WORKER_RESTART, "worker", true, read_worker},
+    {REQUEST_WORKER_RESTART, "now", false, read_now},
+    {REQUEST_WORKER_DRAIN, "worker", true, read_worker},
+    {REQUEST_WORKER_RESUME, "worker", true, read_worker},
+    {REQUEST_WORKER_TRIM, "worker", true, read_worker},
+    {REQUEST_LOG_LEVEL, "level", true, read_level},
+    {REQUEST_LOG_LEVEL, "worker", false, read_worker},
 };
 
 enum {
@@ -85,6 +98,11 @@ static const char *const method_names[REQUEST_METHOD_COUNT] = {
     [REQUEST_CIRCUIT_LIST] = "circuit_list",
     [REQUEST_CIRCUIT_ADD] = "circuit_add",
     [REQUEST_CIRCUIT_REMOVE] = "circuit_remove",
+    [REQUEST_WORKER_RESTART] = "worker_restart",
+    [REQUEST_WORKER_DRAIN] = "worker_drain",
+    [REQUEST_WORKER_RESUME] = "worker_resume",
+    [REQUEST_WORKER_TRIM] = "worker_trim",
+    [REQUEST_LOG_LEVEL] = "log_level",
 };
 
 static const char *const priority_names[REQUEST_PRIORITY_COUNT] = {
@@ -98,6 +116,14 @@ static const char *const job_state_names[REQUEST_JOB_STATE_COUNT] = {
     [REQUEST_JOB_QUEUED] = "queued",       [REQUEST_JOB_RUNNING] = "running",
     [REQUEST_JOB_DONE] = "done",           [REQUEST_JOB_FAILED] = "failed",
     [REQUEST_JOB_CANCELLED] = "cancelled",
+};
+
+/* As in LogLevel=. */
+static const char *const level_names[] = {
+    [LOG_LEVEL_ERROR] = "error",
+    [LOG_LEVEL_WARN] = "warn",
+    [LOG_LEVEL_INFO] = "info",
+    [LOG_LEVEL_DEBUG] = "debug",
 };
 
 /* Decoding. */
@@ -453,6 +479,31 @@ static int read_r1cs(struct request *request, const char *key, const msgpack_obj
     return 0;
 }
 
+static int read_worker(struct request *request, const char *key, const msgpack_object *value,
+                       struct request_fault *fault)
+{
+    return read_name_into(request->worker.worker, key, value, fault);
+}
+
+static int read_now(struct request *request, const char *key, const msgpack_object *value,
+                    struct request_fault *fault)
+{
+    if (value->type != MSGPACK_OBJECT_BOOLEAN)
+        return request_refuse(fault, "%s is to be true or false", key);
+    request->worker.is_now = value->via.boolean;
+    return 0;
+}
+
+static int read_level(struct request *request, const char *key, const msgpack_object *value,
+                      struct request_fault *fault)
+{
+    int level = find_text(value, level_names, LOG_LEVEL_DEBUG + 1);
+    if (level < 0)
+        return request_refuse(fault, "%s is to be error, warn, info or debug", key);
+    request->worker.level = (enum log_level)level;
+    return 0;
+}
+
 /* Names. */
 
 const char *request_method_to_string(enum request_method method)
@@ -462,7 +513,18 @@ const char *request_method_to_string(enum request_method method)
 
 bool request_method_is_admin(enum request_method method)
 {
-    return method == REQUEST_CIRCUIT_ADD || method == REQUEST_CIRCUIT_REMOVE;
+    switch (method) {
+    case REQUEST_CIRCUIT_ADD:
+    case REQUEST_CIRCUIT_REMOVE:
+    case REQUEST_WORKER_RESTART:
+    case REQUEST_WORKER_DRAIN:
+    case REQUEST_WORKER_RESUME:
+    case REQUEST_WORKER_TRIM:
+    case REQUEST_LOG_LEVEL:
+        return true;
+    default:
+        return false;
+    }
 }
 
 const char *request_priority_to_string(enum request_priority priority)
@@ -490,6 +552,21 @@ int request_job_state_from_string(const char *text, enum request_job_state *ret)
     for (int i = 0; i < REQUEST_JOB_STATE_COUNT; i++)
         if (strcmp(job_state_names[i], text) == 0) {
             *ret = (enum request_job_state)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+const char *request_level_to_string(enum log_level level)
+{
+    return (unsigned)level <= LOG_LEVEL_DEBUG ? level_names[level] : "?";
+}
+
+int request_level_from_string(const char *text, enum log_level *ret)
+{
+    for (int i = 0; i <= LOG_LEVEL_DEBUG; i++)
+        if (strcmp(level_names[i], text) == 0) {
+            *ret = (enum log_level)i;
             return 0;
         }
     return -EINVAL;

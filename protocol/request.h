@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "config/limits.h"
+#include "runtime/log.h"
 
 enum request_method {
     REQUEST_HELLO,
@@ -23,6 +24,11 @@ enum request_method {
     REQUEST_CIRCUIT_LIST,
     REQUEST_CIRCUIT_ADD,
     REQUEST_CIRCUIT_REMOVE,
+    REQUEST_WORKER_RESTART,
+    REQUEST_WORKER_DRAIN,
+    REQUEST_WORKER_RESUME,
+    REQUEST_WORKER_TRIM,
+    REQUEST_LOG_LEVEL,
     REQUEST_METHOD_COUNT,
 };
 
@@ -81,6 +87,12 @@ struct request_circuit {
     bool has_r1cs; /* circuit_add: a second descriptor is the .r1cs */
 };
 
+struct request_worker {
+    char worker[NAME_BYTES_MAX + 1]; /* "gpu-0", a kind, "all"; log_level: "" for everybody */
+    bool is_now;                     /* worker_restart: without draining */
+    enum log_level level;            /* log_level */
+};
+
 struct request {
     uint32_t message_id;
     enum request_method method;
@@ -94,6 +106,7 @@ struct request {
         struct request_public public;
         struct request_jobs jobs;
         struct request_circuit circuit; /* circuit_add, circuit_remove */
+        struct request_worker worker;   /* worker_..., log_level */
     };
 };
 
@@ -111,6 +124,9 @@ const char *request_priority_to_string(enum request_priority priority);
 int request_priority_from_string(const char *text, enum request_priority *ret);
 const char *request_job_state_to_string(enum request_job_state state);
 int request_job_state_from_string(const char *text, enum request_job_state *ret);
+
+const char *request_level_to_string(enum log_level level);
+int request_level_from_string(const char *text, enum log_level *ret);
 
 /* `bytes` is one frame as stream_frame gives it; the decoded request borrows from it. Returns 0;
  * -EBADMSG when it is no request at all (has_message_id false); -EINVAL when it is one to answer

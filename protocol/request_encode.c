@@ -64,6 +64,22 @@ static void pack_jobs(msgpack_packer *packer, const struct request_jobs *jobs)
         pack_named_text(packer, "state", request_job_state_to_string(jobs->state));
 }
 
+static void pack_worker(msgpack_packer *packer, const struct request *request)
+{
+    const struct request_worker *worker = &request->worker;
+    const bool has_worker = worker->worker[0], has_level = request->method == REQUEST_LOG_LEVEL;
+
+    msgpack_pack_map(packer, has_worker + worker->is_now + has_level);
+    if (has_worker)
+        pack_named_text(packer, "worker", worker->worker);
+    if (worker->is_now) {
+        pack_text(packer, "now");
+        msgpack_pack_true(packer);
+    }
+    if (has_level)
+        pack_named_text(packer, "level", request_level_to_string(worker->level));
+}
+
 static void pack_parameters(msgpack_packer *packer, const struct request *request)
 {
     switch (request->method) {
@@ -100,6 +116,13 @@ static void pack_parameters(msgpack_packer *packer, const struct request *reques
     case REQUEST_CIRCUIT_REMOVE:
         msgpack_pack_map(packer, 1);
         pack_named_text(packer, "name", request->circuit.name);
+        break;
+    case REQUEST_WORKER_RESTART:
+    case REQUEST_WORKER_DRAIN:
+    case REQUEST_WORKER_RESUME:
+    case REQUEST_WORKER_TRIM:
+    case REQUEST_LOG_LEVEL:
+        pack_worker(packer, request);
         break;
     case REQUEST_HELLO:
     case REQUEST_STATUS:

@@ -15,6 +15,7 @@
 #include "supervisor/report.h"
 #include "supervisor/status.h"
 #include "supervisor/supervisor.h"
+#include "supervisor/worker_answers.h"
 
 /* Jobs of others do not exist for a caller of the submit socket. */
 static struct job *find_job(const struct answers_caller *caller, uint64_t number)
@@ -381,6 +382,13 @@ enum answers_when answers_make(const struct answers_caller *caller, const struct
         return make_circuit_add(caller, request, descriptors, reply);
     case REQUEST_CIRCUIT_REMOVE:
         make_circuit_remove(caller, request, reply);
+        break;
+    case REQUEST_WORKER_RESTART:
+    case REQUEST_WORKER_DRAIN:
+    case REQUEST_WORKER_RESUME:
+    case REQUEST_WORKER_TRIM:
+    case REQUEST_LOG_LEVEL:
+        worker_answers_make(caller, request, reply);
         break;
     case REQUEST_METHOD_COUNT:
         break;

@@ -222,6 +222,8 @@ static const char *take(struct worker *worker, const struct message *message)
         return "it answered before it was ready";
     if (message->operation == OPERATION_LOAD_KEY || message->operation == OPERATION_DROP_KEY)
         return take_key(worker, message);
+    if (message->operation == OPERATION_TRIM)
+        return worker_calls_trimmed(worker, message);
     if (message->operation == OPERATION_STOP)
         return NULL;
 

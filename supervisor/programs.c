@@ -104,7 +104,8 @@ static enum config_malloc_trim trim_of(const struct config *config, enum worker_
 }
 
 void programs_worker_arguments(const struct config *config, enum worker_kind kind, uint32_t index,
-                               uint32_t slab_count, struct programs_arguments *ret)
+                               uint32_t slab_count, enum log_level log_level,
+                               struct programs_arguments *ret)
 {
     uint32_t count = 0;
     *ret = (struct programs_arguments){0};
@@ -117,7 +118,7 @@ void programs_worker_arguments(const struct config *config, enum worker_kind kin
     ADD("--parent-pid");
     ADD(ret->texts[1]);
     ADD("--log-level");
-    ADD(log_level_to_string(config->log_level));
+    ADD(log_level_to_string(log_level));
     ADD("--event-loop");
     ADD(loop_kind_to_string(config->event_loop));
     ADD("--malloc-trim");

@@ -25,4 +25,5 @@ int programs_find(char *ret_paths[WORKER_KIND_COUNT]);
 char **programs_environment(void);
 /* slab_count: that a GPU worker is sent before it is ready. */
 void programs_worker_arguments(const struct config *config, enum worker_kind kind, uint32_t index,
-                               uint32_t slab_count, struct programs_arguments *ret);
+                               uint32_t slab_count, enum log_level log_level,
+                               struct programs_arguments *ret);

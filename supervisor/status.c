@@ -152,6 +152,32 @@ static void write_work(struct reply *reply, const struct worker *worker)
     reply_integer(reply, "age_ms", (supervisor->now_ns - slot->granted_ns) / 1000000);
 }
 
+static void write_orders(struct reply *reply, const struct worker *worker)
+{
+    const struct worker_order *order = &worker->order;
+    const struct worker_trim *trim = &worker->trim;
+    reply_string(reply, "log_level", log_level_to_string(worker_calls_level_of(worker)));
+    if (order->number > 0) {
+        reply_map(reply, "order");
+        reply_integer(reply, "number", order->number);
+        reply_string(reply, "kind", worker_order_kind_to_string(order->kind));
+        reply_string(reply, "state", worker_order_state_to_string(order->state));
+        reply_integer(reply, "age_ms", (worker->supervisor->now_ns - order->given_ns) / 1000000);
+        if (order->text[0])
+            reply_string(reply, "text", order->text);
+        reply_close(reply);
+    }
+    if (trim->number > 0) {
+        reply_map(reply, "trim");
+        reply_integer(reply, "number", trim->number);
+        reply_string(reply, "state", worker_trim_state_to_string(trim->state));
+        reply_integer(reply, "given_back_bytes", trim->given_back_bytes);
+        reply_integer(reply, "free_before_bytes", trim->free_before_bytes);
+        reply_integer(reply, "free_after_bytes", trim->free_after_bytes);
+        reply_close(reply);
+    }
+}
+
 static void write_worker(struct reply *reply, const struct worker *worker)
 {
     const struct channel_progress *progress =
@@ -170,6 +196,7 @@ static void write_worker(struct reply *reply, const struct worker *worker)
                   worker->partitions_done_before +
                       (progress ? word(&progress->partitions_done) : 0));
     reply_string(reply, "last_error", worker->last_error[0] ? worker->last_error : NULL);
+    write_orders(reply, worker);
     reply_integer(reply, "pss_bytes", progress ? word(&progress->pss_bytes) : 0);
     reply_integer(reply, "heap_bytes", progress ? word(&progress->heap_bytes) : 0);
     reply_integer(reply, "heap_free_bytes", progress ? word(&progress->heap_free_bytes) : 0);

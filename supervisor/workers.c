@@ -109,7 +109,8 @@ static int spawn(struct worker *worker, int courier_of_child)
     struct supervisor *supervisor = worker->supervisor;
     struct programs_arguments arguments;
     programs_worker_arguments(&supervisor->config, worker->kind, worker->index,
-                              supervisor->memory.slab_count, &arguments);
+                              supervisor->memory.slab_count, worker_calls_level_of(worker),
+                              &arguments);
     const struct child_fd fds[] = {
         {worker->channel.fd, PORT_FD_CHANNEL},     {worker->bell_in, PORT_FD_BELL_IN},
         {worker->bell_out, PORT_FD_BELL_OUT},      {courier_of_child, PORT_FD_COURIER},
@@ -298,6 +299,7 @@ static void bury(struct worker *worker)
     else if (was_ready &&
              supervisor->now_ns - worker->ready_ns >= (uint64_t)WORKER_STEADY_MS * 1000000u)
         worker->backoff_ms = 0;
+    worker_calls_ended(worker);
     take_apart(worker);
     worker->restarts++;
     worker->died_ns = supervisor->now_ns;
@@ -458,7 +460,8 @@ bool worker_is_present(const struct worker *worker)
 
 bool worker_holds_nothing(const struct worker *worker)
 {
-    return worker->held_count == 0 && worker->key_calls == 0;
+    return worker->held_count == 0 && worker->key_calls == 0 &&
+           worker->trim.state != WORKER_TRIM_OPEN;
 }
 
 bool workers_have_settled(const struct workers *workers)

@@ -12,6 +12,7 @@
 #include "runtime/loop.h"
 #include "shm/channel.h"
 #include "supervisor/busy.h"
+#include "supervisor/worker_calls.h"
 #include "supervisor/worker_orders.h"
 
 struct supervisor;
@@ -91,6 +92,9 @@ struct worker {
 
     /* Orders, see worker_orders.h. */
     struct worker_order order;
+    struct worker_trim trim;
+    bool has_log_level; /* its own, else the configuration's */
+    enum log_level log_level;
     bool is_drained;    /* an operator wants it down, until resume */
     bool is_removed;    /* the configuration has fewer of its kind; down: it is absent */
     bool is_draining;   /* nothing more is granted to this process, and then it ends */

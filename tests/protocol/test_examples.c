@@ -68,7 +68,7 @@ TEST(examples_of_the_document_decode)
             reply_decoded_destroy(&reply);
         }
     }
-    ASSERT_INT(requests, 4);
+    ASSERT_INT(requests, 5);
 }
 
 /* Names of methods, codes, states and priorities that the code knows and the document not. */

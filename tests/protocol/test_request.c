@@ -267,6 +267,41 @@ TEST(faults_are_printable_whatever_the_client_sends)
         ASSERT(*c >= 0x20 && *c < 0x7f);
 }
 
+TEST(orders_to_workers_survive_the_round_trip)
+{
+    request = (struct request){.method = REQUEST_WORKER_RESTART};
+    strcpy(request.worker.worker, "gpu-0");
+    request.worker.is_now = true;
+    round_trip();
+    ASSERT_STR(decoded.worker.worker, "gpu-0");
+    ASSERT(decoded.worker.is_now);
+    for (int m = REQUEST_WORKER_DRAIN; m <= REQUEST_WORKER_TRIM; m++) {
+        request = (struct request){.method = (enum request_method)m};
+        strcpy(request.worker.worker, "all");
+        round_trip();
+        ASSERT_STR(decoded.worker.worker, "all");
+        ASSERT(request_method_is_admin((enum request_method)m));
+    }
+    request = (struct request){.method = REQUEST_LOG_LEVEL};
+    for (int level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_DEBUG; level++) {
+        request.worker.level = (enum log_level)level;
+        round_trip();
+        ASSERT_INT(decoded.worker.level, level);
+        ASSERT_STR(decoded.worker.worker, "");
+        enum log_level same;
+        ASSERT_INT(request_level_from_string(request_level_to_string((enum log_level)level), &same),
+                   0);
+        ASSERT_INT(same, level);
+    }
+    REFUSED("\x94\x00\x07\xa9log_level\x91\x81\xa5level\xa4loud", "error, warn, info or debug");
+    REFUSED("\x94\x00\x07\xa9log_level\x91\x80", "needs the parameter level");
+    REFUSED("\x94\x00\x07\xaeworker_restart\x91\x82\xa6worker\xa5gpu-0\xa3now\x01",
+            "true or false");
+    REFUSED("\x94\x00\x07\xacworker_drain\x91\x80", "needs the parameter worker");
+    free(bytes);
+    bytes = NULL;
+}
+
 TEST(names_convert_both_ways)
 {
     enum request_priority priority;
@@ -293,4 +328,5 @@ TEST_MAIN(CASE(submissions_survive_the_round_trip), CASE(full_submissions_of_des
           CASE(defaults_apply_to_what_is_left_out), CASE(what_is_no_request_cannot_be_answered),
           CASE(unknown_and_missing_names_are_refused_with_a_suggestion),
           CASE(types_and_ranges_are_checked), CASE(inputs_are_checked_one_by_one),
-          CASE(faults_are_printable_whatever_the_client_sends), CASE(names_convert_both_ways))
+          CASE(faults_are_printable_whatever_the_client_sends), CASE(names_convert_both_ways),
+          CASE(orders_to_workers_survive_the_round_trip))
