@@ -358,6 +358,34 @@ void slab_make_abort(struct slab_making *making)
     *making = (struct slab_making){.slab.fd = -1, .child.pidfd = -1};
 }
 
+int slab_adopt(int fd, struct slab *ret, char *ret_why, size_t why_bytes)
+{
+    struct stat status;
+    struct statfs filesystem;
+    const char *why = NULL;
+    int flags = fcntl(fd, F_GETFL), seals = fcntl(fd, F_GET_SEALS);
+
+    if (flags < 0 || seals < 0 || fstat(fd, &status) < 0 || fstatfs(fd, &filesystem) < 0)
+        why = "it is no shared memory";
+    else if ((flags & O_ACCMODE) != O_RDWR || (seals & seals_needed) != seals_needed ||
+             !(seals & F_SEAL_SEAL) || (seals & F_SEAL_WRITE) || (status.st_mode & 0777) != 0600)
+        why = "it is not sealed as a slab is";
+    else if (status.st_size <= 0 || (uint64_t)status.st_blocks * 512 < (uint64_t)status.st_size)
+        why = "pages of it are missing";
+    if (why) {
+        snprintf(ret_why, why_bytes, "%s", why);
+        return -EBADMSG;
+    }
+    bool is_hugepage = filesystem.f_type == HUGETLBFS_MAGIC;
+    *ret = (struct slab){
+        .fd = fd,
+        .bytes = (size_t)status.st_size,
+        .page_bytes = is_hugepage ? (size_t)filesystem.f_bsize : ORDINARY_PAGE_BYTES,
+        .is_hugepage = is_hugepage,
+    };
+    return 0;
+}
+
 void slab_destroy(struct slab *slab)
 {
     if (slab->bytes)

@@ -62,6 +62,10 @@ int slab_create_key(const char *name, size_t bytes, enum slab_pages pages, size_
                     struct slab *ret, struct slab_fault *ret_fault);
 /* No new writable mapping and no write from now on; the loader must have unmapped it. */
 int slab_seal_key(struct slab *key);
+/* The slab behind a descriptor of an earlier process: its size, seals and pages are those that
+ * slab_create gives, and every page is there. The descriptor is the slab's then; else -EBADMSG and
+ * why. */
+int slab_adopt(int fd, struct slab *ret, char *ret_why, size_t why_bytes);
 void slab_destroy(struct slab *slab);
 
 /* Worker: maps a slab descriptor after checking size and seals (-EPROTO). Writable or read-only. A

@@ -1,16 +1,51 @@
-/* See shm/slab_ring.h. One writer; all stores are relaxed, for a reader of figures needs no order.
- * The caller's own records, not this table, decide who may touch a slab. */
+/* See shm/slab_ring.h. One writer; its stores are relaxed, for a reader of figures needs no order.
+ * Only where an entry becomes READY does one release: what it describes is stored before. Whoever
+ * reads a table of a dead process sees all its stores, in this order as far as any got. The
+ * caller's own records, not this table, decide who may touch a slab. */
 #include "shm/slab_ring.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/check.h"
+#include "runtime/files.h"
+#include "shm/channel.h"
 #include "shm/segment.h"
 
 #define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
 #define STORE(field, value) atomic_store_explicit(&(field), value, memory_order_relaxed)
+
+/* "" where the kernel does not say: then no table is believed. */
+static void read_boot_id(char ret[SLAB_RING_BOOT_ID_BYTES + 4])
+{
+    char *text;
+    size_t bytes;
+
+    memset(ret, 0, SLAB_RING_BOOT_ID_BYTES + 4);
+    if (files_read("/proc/sys/kernel/random/boot_id", 4096, &text, &bytes) < 0)
+        return;
+    if (bytes >= SLAB_RING_BOOT_ID_BYTES)
+        memcpy(ret, text, SLAB_RING_BOOT_ID_BYTES);
+    free(text);
+}
+
+static struct slab_ring_header header_here(void)
+{
+    struct slab_ring_header header = {
+        .magic = SLAB_RING_MAGIC,
+        .abi = SLAB_RING_ABI,
+        .table_bytes = sizeof(struct slab_ring_table),
+        .entry_bytes = sizeof(struct slab_ring_entry),
+        .channel_abi = CHANNEL_ABI,
+    };
+
+    read_boot_id(header.boot_id);
+    return header;
+}
 
 int slab_ring_create(const char *name, uint32_t entry_count, uint64_t slab_bytes,
                      struct slab_ring *ret)
@@ -27,6 +62,7 @@ int slab_ring_create(const char *name, uint32_t entry_count, uint64_t slab_bytes
         return error;
     *ret = (struct slab_ring){.table = memory, .fd = fd};
     ret->table->slab_bytes = slab_bytes;
+    ret->table->header = header_here();
     for (uint32_t i = 0; i < entry_count; i++)
         slab_ring_add(ret);
     return 0;
@@ -54,7 +90,7 @@ int slab_ring_remove(struct slab_ring *ring, uint32_t entry)
     uint32_t count = LOAD(table->entry_count);
 
     CHECK(entry < count && LOAD(table->entries[entry].state) != SLAB_ABSENT);
-    if (LOAD(table->entries[entry].state) == SLAB_HELD)
+    if (LOAD(table->entries[entry].state) != SLAB_FREE)
         return -EBUSY;
     STORE(table->entries[entry].state, SLAB_ABSENT);
     STORE(table->slab_count, LOAD(table->slab_count) - 1);
@@ -73,6 +109,13 @@ void slab_ring_destroy(struct slab_ring *ring)
     *ring = (struct slab_ring){.table = NULL, .fd = -1};
 }
 
+static bool is_held(const struct slab_ring_entry *entry)
+{
+    uint32_t state = LOAD(entry->state);
+
+    return state == SLAB_HELD || state == SLAB_READY;
+}
+
 int slab_ring_issue(struct slab_ring *ring, uint64_t job, uint32_t partition, uint64_t generation,
                     uint64_t *ret_ticket)
 {
@@ -86,7 +129,7 @@ int slab_ring_issue(struct slab_ring *ring, uint64_t job, uint32_t partition, ui
         return -EAGAIN;
     while ((state = LOAD(table->entries[ticket % count].state)) != SLAB_FREE) {
         ticket++;
-        if (state == SLAB_HELD)
+        if (state != SLAB_ABSENT)
             STORE(table->tickets_spent, LOAD(table->tickets_spent) + 1);
     }
     struct slab_ring_entry *entry = &table->entries[ticket % count];
@@ -106,7 +149,7 @@ int slab_ring_issue(struct slab_ring *ring, uint64_t job, uint32_t partition, ui
 void slab_ring_rebind(struct slab_ring *ring, uint32_t entry, uint64_t generation)
 {
     CHECK(entry < LOAD(ring->table->entry_count));
-    CHECK(LOAD(ring->table->entries[entry].state) == SLAB_HELD);
+    CHECK(is_held(&ring->table->entries[entry]));
     STORE(ring->table->entries[entry].generation, generation);
 }
 
@@ -116,7 +159,7 @@ static uint64_t oldest_held(const struct slab_ring_table *table)
 
     for (uint32_t i = 0; i < LOAD(table->entry_count); i++) {
         const struct slab_ring_entry *entry = &table->entries[i];
-        if (LOAD(entry->state) == SLAB_HELD && LOAD(entry->ticket) < oldest)
+        if (is_held(entry) && LOAD(entry->ticket) < oldest)
             oldest = LOAD(entry->ticket);
     }
     return oldest;
@@ -127,8 +170,67 @@ void slab_ring_release(struct slab_ring *ring, uint32_t entry)
     struct slab_ring_table *table = ring->table;
 
     CHECK(entry < LOAD(table->entry_count));
-    CHECK(LOAD(table->entries[entry].state) == SLAB_HELD);
+    CHECK(is_held(&table->entries[entry]));
     STORE(table->entries[entry].state, SLAB_FREE);
     STORE(table->occupancy, LOAD(table->occupancy) - 1);
     STORE(table->tail, oldest_held(table));
+}
+
+void slab_ring_mark_ready(struct slab_ring *ring, uint32_t entry,
+                          const struct slab_ring_content *content)
+{
+    struct slab_ring_entry *at = &ring->table->entries[entry];
+
+    CHECK(entry < LOAD(ring->table->entry_count) && LOAD(at->state) == SLAB_HELD);
+    at->content = *content;
+    atomic_store_explicit(&at->state, SLAB_READY, memory_order_release);
+}
+
+void slab_ring_hold(struct slab_ring *ring, uint32_t entry, uint64_t job, uint32_t partition,
+                    uint64_t generation)
+{
+    struct slab_ring_table *table = ring->table;
+    struct slab_ring_entry *at = &table->entries[entry];
+    uint32_t count = LOAD(table->entry_count);
+    uint64_t ticket = LOAD(table->head);
+
+    CHECK(entry < count && LOAD(at->state) == SLAB_FREE);
+    /* The ticket that would have been offered this entry next. */
+    ticket += (entry + count - ticket % count) % count;
+    STORE(at->ticket, ticket);
+    STORE(at->job, job);
+    STORE(at->partition, partition);
+    STORE(at->generation, generation);
+    STORE(at->state, SLAB_HELD);
+    STORE(table->occupancy, LOAD(table->occupancy) + 1);
+    STORE(table->head, ticket + 1);
+    STORE(table->tail, oldest_held(table));
+}
+
+static int refuse(char *ret_why, size_t why_bytes, const char *why)
+{
+    snprintf(ret_why, why_bytes, "%s", why);
+    return -EBADMSG;
+}
+
+int slab_ring_inspect(int fd, struct slab_ring_table *ret, char *ret_why, size_t why_bytes)
+{
+    const struct slab_ring_header here = header_here();
+    const struct slab_ring_header *there = &ret->header;
+    void *memory;
+
+    if (segment_map(fd, sizeof *ret, false, &memory) < 0)
+        return refuse(ret_why, why_bytes, "it is no table of this version");
+    memcpy((void *)ret, memory, sizeof *ret);
+    segment_unmap(memory, sizeof *ret);
+    if (there->magic != here.magic)
+        return refuse(ret_why, why_bytes, "it is no table");
+    if (there->abi != here.abi || there->table_bytes != here.table_bytes ||
+        there->entry_bytes != here.entry_bytes || there->channel_abi != here.channel_abi)
+        return refuse(ret_why, why_bytes, "another version wrote it");
+    if (here.boot_id[0] == '\0' || memcmp(there->boot_id, here.boot_id, sizeof here.boot_id) != 0)
+        return refuse(ret_why, why_bytes, "it is of another boot");
+    if (LOAD(ret->entry_count) > SLABS_MAX)
+        return refuse(ret_why, why_bytes, "it is damaged");
+    return 0;
 }

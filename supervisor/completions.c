@@ -129,6 +129,19 @@ static const char *apply(struct supervisor *supervisor, struct slot *slot, enum 
                : "its answer does not fit the slot's state";
 }
 
+/* The slab holds the whole partition now; its ring's table says of what. */
+static void note_synthesis(struct supervisor *supervisor, const struct slot *slot)
+{
+    const struct circuit *circuit = slot->circuit;
+    struct slab_ring_content content = {
+        .bytes = circuit_slab_bytes(circuit),
+        .has_evaluations = !supervisor->config.device_evaluates,
+    };
+    memcpy(content.key_digest, circuit->facts.key_digest, sizeof content.key_digest);
+    memory_mark_written(&supervisor->memory, (uint32_t)slot->slab, content.bytes);
+    memory_mark_ready(&supervisor->memory, (uint32_t)slot->slab, &content);
+}
+
 static const char *take_success(struct worker *worker, struct slot *slot,
                                 const struct message *message)
 {
@@ -150,8 +163,7 @@ static const char *take_success(struct worker *worker, struct slot *slot,
     case OPERATION_SYNTHESIZE:
         if (slot->slab < 0)
             return "it wrote no slab";
-        memory_mark_written(&supervisor->memory, (uint32_t)slot->slab,
-                            circuit_slab_bytes(slot->circuit));
+        note_synthesis(supervisor, slot);
         return apply(supervisor, slot, SLOT_EVENT_SYNTHESIZED);
     case OPERATION_PROVE:
         if (message->payload_bytes != sums_bytes(curve))

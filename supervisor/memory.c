@@ -10,6 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/log.h"
 #include "runtime/notify.h"
+#include "supervisor/adoption.h"
 #include "supervisor/slots.h"
 
 static_assert((int)CONFIG_HUGE_PAGES_REQUIRE == (int)SLAB_PAGES_REQUIRE &&
@@ -28,9 +29,31 @@ static void note_pages(struct memory *memory, const struct slab *slab)
         memory->page_bytes = slab->page_bytes;
 }
 
-static int ring_init(struct memory *memory, const struct config_ring *plan,
-                     struct memory_ring *ring, struct slab_fault *ret_fault)
+/* For a later process, which finds the slab by its index. */
+static void describe_entry(struct memory *memory, struct memory_ring *ring, uint32_t entry)
 {
+    uint32_t slab = ring->first + entry;
+    struct slab_ring_entry *at = &ring->ring.table->entries[entry];
+    atomic_store_explicit(&at->slab, slab, memory_order_relaxed);
+    atomic_store_explicit(&at->stale_bytes, memory->stale_bytes[slab], memory_order_relaxed);
+}
+
+static int make_slab(struct memory *memory, const struct config_ring *plan, uint32_t i,
+                     struct slab *ret, struct slab_fault *ret_fault)
+{
+    char name[96];
+    snprintf(name, sizeof name, "cuzkd-slab-%s-%u", plan->name, i);
+    notify_extend_timeout(MEMORY_SLAB_S_MAX * UINT64_C(1000000000));
+    return slab_create(name, plan->slab_bytes, memory->pages, memory->hugepage_bytes, ret,
+                       ret_fault);
+}
+
+static int ring_init(struct memory *memory, const struct config_ring *plan,
+                     struct memory_ring *ring, struct adoption *adoption,
+                     struct slab_fault *ret_fault)
+{
+    uint32_t number = memory->ring_count - 1;
+    snprintf(ring->name, sizeof ring->name, "%s", plan->name);
     if (memory->slab_count + plan->slab_count > SLABS_MAX) {
         snprintf(ret_fault->text, sizeof ret_fault->text,
                  "the rings have more than %d slabs together", SLABS_MAX);
@@ -38,12 +61,11 @@ static int ring_init(struct memory *memory, const struct config_ring *plan,
     }
     ring->first = memory->slab_count;
     for (uint32_t i = 0; i < plan->slab_count; i++) {
-        char name[96];
-        snprintf(name, sizeof name, "cuzkd-slab-%s-%u", plan->name, i);
         struct slab *slab = &memory->slabs[memory->slab_count];
-        notify_extend_timeout(MEMORY_SLAB_S_MAX * UINT64_C(1000000000));
-        int r = slab_create(name, plan->slab_bytes, memory->pages, memory->hugepage_bytes, slab,
-                            ret_fault);
+        int r = 0;
+        if (!adoption_pass_on(adoption, number, memory->slab_count, slab,
+                              &memory->stale_bytes[memory->slab_count]))
+            r = make_slab(memory, plan, i, slab, ret_fault);
         if (r < 0)
             return r;
         memory->slab_count++;
@@ -56,6 +78,8 @@ static int ring_init(struct memory *memory, const struct config_ring *plan,
     if (r < 0)
         snprintf(ret_fault->text, sizeof ret_fault->text, "cannot make the table of ring %s",
                  plan->name);
+    for (uint32_t i = 0; r == 0 && i < ring->count; i++)
+        describe_entry(memory, ring, i);
     return r;
 }
 
@@ -69,7 +93,8 @@ static int check_room(const struct memory *memory, uint64_t bytes, struct slab_f
     return r;
 }
 
-int memory_init(struct memory *memory, const struct config *config, struct slab_fault *ret_fault)
+int memory_init(struct memory *memory, const struct config *config, struct adoption *adoption,
+                struct slab_fault *ret_fault)
 {
     char size[UNITS_TEXT_BYTES], total[UNITS_TEXT_BYTES];
     uint64_t sum = 0;
@@ -85,13 +110,14 @@ int memory_init(struct memory *memory, const struct config *config, struct slab_
     }
     log_info("memory plan: %s of slabs in all (HugePages=%s); keys come on top as they are loaded",
              units_print_size(sum, total), config_huge_pages_to_string(config->huge_pages));
-    int r = check_room(memory, sum, ret_fault);
+    uint64_t adopted = adoption_bytes(adoption);
+    int r = check_room(memory, sum > adopted ? sum - adopted : 0, ret_fault);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < config->ring_count; i++) {
         memory->rings[i].ring.fd = -1;
         memory->ring_count++;
-        r = ring_init(memory, &config->rings[i], &memory->rings[i], ret_fault);
+        r = ring_init(memory, &config->rings[i], &memory->rings[i], adoption, ret_fault);
         if (r < 0) {
             memory_destroy(memory);
             return r;
@@ -164,6 +190,19 @@ void memory_rebind(struct memory *memory, uint32_t slab, uint64_t generation)
     slab_ring_rebind(&ring->ring, slab - ring->first, generation);
 }
 
+void memory_hold(struct memory *memory, uint32_t slab, const struct slot *slot)
+{
+    struct memory_ring *ring = ring_of(memory, slab);
+    slab_ring_hold(&ring->ring, slab - ring->first, slot->job, slot->partition, slot->generation);
+}
+
+void memory_mark_ready(struct memory *memory, uint32_t slab,
+                       const struct slab_ring_content *content)
+{
+    struct memory_ring *ring = ring_of(memory, slab);
+    slab_ring_mark_ready(&ring->ring, slab - ring->first, content);
+}
+
 void memory_release(struct memory *memory, uint32_t slab)
 {
     struct memory_ring *ring = ring_of(memory, slab);
@@ -178,12 +217,15 @@ uint64_t memory_stale_bytes(const struct memory *memory, uint32_t slab)
 void memory_mark_begun(struct memory *memory, uint32_t slab, uint64_t bytes)
 {
     if (memory->stale_bytes[slab] < bytes)
-        memory->stale_bytes[slab] = bytes;
+        memory_mark_written(memory, slab, bytes);
 }
 
 void memory_mark_written(struct memory *memory, uint32_t slab, uint64_t bytes)
 {
+    struct memory_ring *ring = ring_of(memory, slab);
     memory->stale_bytes[slab] = bytes;
+    atomic_store_explicit(&ring->ring.table->entries[slab - ring->first].stale_bytes, bytes,
+                          memory_order_relaxed);
 }
 
 int memory_key_create(struct memory *memory, const char *name, size_t bytes, enum slab_pages pages,

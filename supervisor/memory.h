@@ -10,9 +10,11 @@
 #include "shm/slab.h"
 #include "shm/slab_ring.h"
 
+struct adoption;
 struct slot;
 
 struct memory_ring {
+    char name[NAME_BYTES_MAX + 1];
     struct slab_ring ring;
     uint32_t first, count; /* its slabs among all */
     uint64_t slab_bytes;
@@ -31,8 +33,10 @@ struct memory {
     uint64_t slab_bytes_total, key_bytes_total;
 };
 
-/* Logs the plan, then makes everything. On failure the fault says why in full. */
-int memory_init(struct memory *memory, const struct config *config, struct slab_fault *ret_fault);
+/* Logs the plan, then makes everything, but for slabs that an earlier process left (adoption; may
+ * be NULL). On failure the fault says why in full. */
+int memory_init(struct memory *memory, const struct config *config, struct adoption *adoption,
+                struct slab_fault *ret_fault);
 void memory_destroy(struct memory *memory);
 
 /* The ring with the smallest slabs that hold `bytes`, or RINGS_MAX. */
@@ -42,6 +46,12 @@ uint32_t memory_slabs_free(const struct memory *memory, uint32_t ring);
 /* Binds a slab of the ring to the slot under this generation: its index among all, or -EAGAIN. */
 int memory_bind(struct memory *memory, uint32_t ring, const struct slot *slot, uint64_t generation);
 void memory_rebind(struct memory *memory, uint32_t slab, uint64_t generation);
+/* As memory_bind, of a certain slab that is free and was another process's, under the slot's
+ * generation. */
+void memory_hold(struct memory *memory, uint32_t slab, const struct slot *slot);
+/* It holds its partition's finished synthesis: the ring's table says so, for a later process. */
+void memory_mark_ready(struct memory *memory, uint32_t slab,
+                       const struct slab_ring_content *content);
 void memory_release(struct memory *memory, uint32_t slab);
 /* How far earlier partitions have written: the next writer zeroes what it does not overwrite. */
 uint64_t memory_stale_bytes(const struct memory *memory, uint32_t slab);

@@ -152,12 +152,15 @@ static int open_cgroups(struct supervisor *supervisor)
 static int start_memory(struct supervisor *supervisor)
 {
     struct slab_fault fault = {""};
-    uint64_t bytes = 0;
+    int r = adoption_init(&supervisor->adoption, &supervisor->activation, &supervisor->config);
+    if (r < 0)
+        return r;
+    uint64_t bytes = 0, adopted = adoption_bytes(&supervisor->adoption);
     for (uint32_t i = 0; i < supervisor->config.ring_count; i++)
         bytes += supervisor->config.rings[i].slab_bytes * supervisor->config.rings[i].slab_count;
-    leftovers_wait_pages(supervisor, bytes);
+    leftovers_wait_pages(supervisor, bytes > adopted ? bytes - adopted : 0);
     notify_status("making and touching the slabs");
-    int r = memory_init(&supervisor->memory, &supervisor->config, &fault);
+    r = memory_init(&supervisor->memory, &supervisor->config, &supervisor->adoption, &fault);
     if (r < 0) {
         log_error("%s", fault.text[0] ? fault.text : strerror(-r));
         return r;
@@ -166,6 +169,7 @@ static int start_memory(struct supervisor *supervisor)
         log_warn("slabs lie on ordinary pages of %zu bytes: copies to a GPU will be slower, and "
                  "they are kept out of swap only as far as RLIMIT_MEMLOCK allows",
                  supervisor->memory.page_bytes);
+    adoption_store(supervisor);
     return 0;
 }
 
@@ -206,6 +210,7 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
         r = circuits_init(supervisor);
     if (r == 0)
         r = control_open(supervisor);
+    adoption_finish(supervisor);
     if (activation_left(&supervisor->activation) > 0)
         log_warn(
             "%u descriptors of the service manager have names that are not known here, and are "
@@ -321,6 +326,7 @@ void supervisor_destroy(struct supervisor *supervisor)
     slots_destroy(&supervisor->slots);
     jobs_destroy(&supervisor->jobs);
     job_numbers_close(&supervisor->job_numbers);
+    adoption_destroy(&supervisor->adoption);
     memory_destroy(&supervisor->memory);
     if (supervisor->signal_watch.on_ready)
         loop_remove(supervisor->loop, &supervisor->signal_watch);

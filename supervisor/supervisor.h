@@ -9,6 +9,7 @@
 #include "runtime/activation.h"
 #include "runtime/cgroup.h"
 #include "runtime/loop.h"
+#include "supervisor/adoption.h"
 #include "supervisor/circuits.h"
 #include "supervisor/control.h"
 #include "supervisor/job_numbers.h"
@@ -45,6 +46,7 @@ struct supervisor {
     struct cgroup_tree cgroups;
     struct activation activation; /* descriptors of the service manager, not yet taken */
     uint32_t descriptors_max;
+    struct adoption adoption; /* while starting */
     struct memory memory;
     struct slots slots;
     struct jobs jobs;

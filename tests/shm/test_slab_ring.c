@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "tests/test.h"
 
@@ -149,7 +150,89 @@ TEST(head_tail_and_occupancy_hold_under_random_issue_and_release)
     }
 }
 
+static const struct slab_ring_content content = {
+    .bytes = 4096,
+    .has_evaluations = 1,
+    .key_digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde",
+};
+
+static uint32_t state(const struct slab_ring *ring, uint32_t entry)
+{
+    return atomic_load(&ring->table->entries[entry].state);
+}
+
+TEST(an_entry_leaves_ready_before_its_slab_is_issued_anew)
+{
+    struct slab_ring ring = make(1);
+    uint64_t ticket;
+
+    ASSERT_INT(slab_ring_issue(&ring, 5, 1, 100, &ticket), 0);
+    ASSERT_INT(state(&ring, 0), SLAB_HELD);
+    slab_ring_mark_ready(&ring, 0, &content);
+    ASSERT_INT(state(&ring, 0), SLAB_READY);
+    slab_ring_rebind(&ring, 0, 101);
+    ASSERT_INT(state(&ring, 0), SLAB_READY);
+    ASSERT_INT(slab_ring_issue(&ring, 6, 0, 102, &ticket), -EAGAIN);
+    slab_ring_release(&ring, 0);
+    ASSERT_INT(state(&ring, 0), SLAB_FREE);
+    ASSERT_INT(slab_ring_issue(&ring, 6, 0, 102, &ticket), 0);
+    ASSERT_INT(state(&ring, 0), SLAB_HELD);
+    slab_ring_destroy(&ring);
+}
+
+TEST(a_certain_entry_can_be_held)
+{
+    struct slab_ring ring = make(4);
+    uint64_t ticket;
+
+    slab_ring_hold(&ring, 2, 5, 0, 100);
+    slab_ring_hold(&ring, 1, 5, 1, 101);
+    ASSERT_INT(atomic_load(&ring.table->occupancy), 2);
+    ASSERT_INT(tail(&ring), atomic_load(&ring.table->entries[2].ticket));
+    for (uint32_t i = 0; i < 4; i++) {
+        if (state(&ring, i) == SLAB_HELD)
+            ASSERT_INT(atomic_load(&ring.table->entries[i].ticket) % 4, i);
+    }
+    ASSERT_INT(slab_ring_issue(&ring, 6, 0, 102, &ticket), 3);
+    ASSERT_INT(slab_ring_issue(&ring, 6, 1, 103, &ticket), 0);
+    ASSERT_INT(slab_ring_issue(&ring, 6, 2, 104, &ticket), -EAGAIN);
+    slab_ring_release(&ring, 2);
+    ASSERT_INT(tail(&ring), atomic_load(&ring.table->entries[1].ticket));
+    slab_ring_destroy(&ring);
+}
+
+TEST(a_table_of_another_process_is_believed_only_if_it_is_one)
+{
+    static struct slab_ring_table copy;
+    struct slab_ring ring = make(2);
+    char why[128];
+    uint64_t ticket;
+
+    ASSERT_INT(slab_ring_issue(&ring, 5, 1, 100, &ticket), 0);
+    slab_ring_mark_ready(&ring, 0, &content);
+    ASSERT_INT(slab_ring_inspect(ring.fd, &copy, why, sizeof why), 0);
+    ASSERT_INT(atomic_load(&copy.entries[0].state), SLAB_READY);
+    ASSERT_INT(copy.entries[0].content.bytes, 4096);
+
+    ring.table->header.boot_id[0] ^= 1;
+    ASSERT_INT(slab_ring_inspect(ring.fd, &copy, why, sizeof why), -EBADMSG);
+    ASSERT_STR(why, "it is of another boot");
+    ring.table->header.boot_id[0] ^= 1;
+    ring.table->header.channel_abi++;
+    ASSERT_INT(slab_ring_inspect(ring.fd, &copy, why, sizeof why), -EBADMSG);
+    ASSERT_STR(why, "another version wrote it");
+    ring.table->header.channel_abi--;
+    atomic_store(&ring.table->entry_count, SLABS_MAX + 1);
+    ASSERT_INT(slab_ring_inspect(ring.fd, &copy, why, sizeof why), -EBADMSG);
+    ASSERT_INT(slab_ring_inspect(STDERR_FILENO, &copy, why, sizeof why), -EBADMSG);
+    ASSERT_STR(why, "it is no table of this version");
+    slab_ring_destroy(&ring);
+}
+
 TEST_MAIN(CASE(slabs_are_issued_in_turn), CASE(a_held_slab_is_passed_over_and_its_ticket_spent),
           CASE(a_full_ring_refuses_without_spending_tickets), CASE(an_entry_tells_its_holder),
           CASE(sizes_that_cannot_be_are_refused),
+          CASE(an_entry_leaves_ready_before_its_slab_is_issued_anew),
+          CASE(a_certain_entry_can_be_held),
+          CASE(a_table_of_another_process_is_believed_only_if_it_is_one),
           CASE(head_tail_and_occupancy_hold_under_random_issue_and_release))

@@ -74,7 +74,7 @@ void rig_open(struct rig *rig)
     supervisor->phase = SUPERVISOR_SERVING;
     supervisor->descriptors_max = 100000;
     supervisor->now_ns = clock_now_ns();
-    CHECK(memory_init(&supervisor->memory, &supervisor->config, &fault) == 0);
+    CHECK(memory_init(&supervisor->memory, &supervisor->config, NULL, &fault) == 0);
     CHECK(slots_init(&supervisor->slots) == 0);
     CHECK(jobs_init(&supervisor->jobs) == 0);
     strcpy(rig->folder, "/tmp/cuzkd-rig-XXXXXX");
