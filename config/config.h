@@ -11,6 +11,7 @@
 #include "config/limits.h"
 #include "runtime/log.h"
 #include "runtime/loop.h"
+#include "runtime/sandbox.h"
 
 #define CONFIG_PATH_DEFAULT "/etc/cuzkd/cuzkd.conf"
 
@@ -61,6 +62,7 @@ struct config {
     char *cache_directory;
     enum loop_kind event_loop;
     enum log_level log_level;
+    enum sandbox_policy sandbox;
     uint32_t attempts_max;
     uint64_t stop_timeout_ns;
 

@@ -20,6 +20,8 @@ enum {
 
 static const struct option_choice event_loops[] = {
     {"auto", LOOP_AUTO}, {"io_uring", LOOP_IO_URING}, {"ppoll", LOOP_PPOLL}, {NULL, 0}};
+static const struct option_choice sandboxes[] = {
+    {"require", SANDBOX_REQUIRE}, {"prefer", SANDBOX_PREFER}, {"off", SANDBOX_OFF}, {NULL, 0}};
 static const struct option_choice log_levels[] = {{"error", LOG_LEVEL_ERROR},
                                                   {"warn", LOG_LEVEL_WARN},
                                                   {"info", LOG_LEVEL_INFO},
@@ -85,6 +87,12 @@ const struct option options[] = {
      "How every process waits. auto takes io_uring and, where the kernel refuses it, ppoll."},
     {"Supervisor", "LogLevel", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(log_level), "info", 0, 0,
      log_levels, "The least important lines that are logged."},
+    {"Supervisor", "Sandbox", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(sandbox), "prefer", 0, 0,
+     sandboxes,
+     "Workers give up files (Landlock) and system calls (seccomp) before they read what a client "
+     "gave. require refuses to start where the kernel cannot do both; prefer does what it can and "
+     "says in log and status what is missing, since kernels and containers differ and proofs are "
+     "checked all the same; off is for finding faults."},
     {"Supervisor", "AttemptsMax", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(attempts_max), "5", 1,
      100, NULL, "How often a partition may take a worker down before its job fails."},
     {"Supervisor", "StopTimeout", OPTION_PLAIN, OPTION_TIME, IN_CONFIG(stop_timeout_ns), "30s",
@@ -121,7 +129,8 @@ const struct option options[] = {
     {"GPU", "Backend", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(gpu_backend), "cuda", 0, 0,
      gpu_backends,
      "cuda refuses to start without a usable NVIDIA GPU; cpu proves on the processor; auto takes "
-     "cpu where there is no card or no CUDA backend, with a warning; a card that cannot be used ends "
+     "cpu where there is no card or no CUDA backend, with a warning; a card that cannot be used "
+     "ends "
      "the start as with cuda."},
     {"GPU", "Devices", OPTION_PLAIN, OPTION_DEVICES, IN_CONFIG(gpu_devices_text), "auto", 0, 0,
      NULL,

@@ -7,11 +7,13 @@ static struct finalizer_worker worker;
 int main(int argc, char **argv)
 {
     struct worker_options options;
+    int status = WORKER_EXIT_START;
     if (worker_options_parse(argc, argv, &options) < 0 ||
         worker_open(&worker.frame, WORKER_FINALIZER, &options, 0) < 0)
         return WORKER_EXIT_START;
-    worker_ready(&worker.frame, NULL, NULL, 0);
-    const int status = finalizer_worker_run(&worker);
+    if (worker_limit_files(&worker.frame, SANDBOX_CLOSED, NULL) == 0 &&
+        worker_ready(&worker.frame, NULL, NULL, 0) == 0)
+        status = finalizer_worker_run(&worker);
     worker_close(&worker.frame);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "gpu-worker/known_answer.h"
+#include "gpu-worker/plugin.h"
 #include "gpu-worker/worker.h"
 #include "runtime/clock.h"
 
@@ -57,7 +58,7 @@ static void gpu_report_start(uint64_t begin_ns, uint64_t opened_ns, uint64_t che
              (double)(now_ns - checked_ns) / 1e6, (double)(now_ns - begin_ns) / 1e6);
 }
 
-static void gpu_ready(bool fell_back)
+static int gpu_ready(bool fell_back)
 {
     const uint64_t numbers[4] = {
         worker.ops == &backend_cpu ? READY_BACKEND_CPU : READY_BACKEND_CUDA,
@@ -68,7 +69,9 @@ static void gpu_ready(bool fell_back)
     struct ready_device device = {.memory_bytes = worker.device.memory_bytes};
     snprintf(device.name, sizeof device.name, "%s", worker.device.name);
     snprintf(device.uuid, sizeof device.uuid, "%s", worker.device.uuid);
-    worker_ready(&worker.frame, numbers, &device, sizeof device);
+    if (worker.ops == &backend_cpu)
+        worker.frame.profile = SANDBOX_CLOSED; /* auto fell back: no driver needs more */
+    return worker_ready(&worker.frame, numbers, &device, sizeof device);
 }
 
 int main(int argc, char **argv)
@@ -85,14 +88,22 @@ int main(int argc, char **argv)
         strcpy(options.backend, "cpu");
     if (worker_open(&worker.frame, WORKER_GPU, &options, 1) < 0)
         return WORKER_EXIT_START;
-    int error = gpu_open_backend(&fell_back, &opened_ns, text);
+    const bool is_cpu = strcmp(options.backend, "cpu") == 0;
+    const char *const writable[] = {is_cpu ? NULL : plugin_writable_folder(), NULL};
+    int error =
+        worker_limit_files(&worker.frame, is_cpu ? SANDBOX_CLOSED : SANDBOX_DEVICE, writable);
+    if (error < 0) {
+        worker_close(&worker.frame);
+        return WORKER_EXIT_START;
+    }
+    error = gpu_open_backend(&fell_back, &opened_ns, text);
     checked_ns = clock_now_ns();
     if (error == 0)
         error = gpu_worker_start(&worker, text);
     if (error == 0) {
         gpu_report_start(begin_ns, opened_ns, checked_ns);
-        gpu_ready(fell_back);
-        status = gpu_worker_run(&worker);
+        if (gpu_ready(fell_back) == 0)
+            status = gpu_worker_run(&worker);
     } else {
         log_error("%s", text);
         worker_last_words(&worker.frame, text);

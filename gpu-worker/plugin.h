@@ -12,7 +12,9 @@ enum {
  * installed, or in the folder NAME below it, as in a build tree. 0 with the path; -ENODEV: there is
  * none, ret_text (BACKEND_TEXT_BYTES) says so. Test builds take another (see their file). */
 int plugin_path(const char *name, char ret_path[PLUGIN_PATH_BYTES], char *ret_text);
-/* The same, always by that rule. */
+/* A folder in which the plug-in may make files, NULL: none. Only test builds have one. */
+const char *plugin_writable_folder(void);
+/* The same as plugin_path, always by that rule. */
 int plugin_path_installed(const char *name, char ret_path[PLUGIN_PATH_BYTES], char *ret_text);
 
 /* Opens it, for as long as the process lives, and checks that its table is one of this name and of

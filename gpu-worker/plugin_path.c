@@ -5,3 +5,8 @@ int plugin_path(const char *name, char ret_path[PLUGIN_PATH_BYTES], char *ret_te
 {
     return plugin_path_installed(name, ret_path, ret_text);
 }
+
+const char *plugin_writable_folder(void)
+{
+    return NULL;
+}

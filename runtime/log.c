@@ -82,6 +82,7 @@ void log_init(const char *name, enum log_level max)
     signal(SIGPIPE, SIG_IGN);
     snprintf(log_state.name, sizeof log_state.name, "%s", name);
     log_set_level(max);
+    tzset(); /* gmtime_r would open the time zone's file on first use, and perhaps may not then */
     if (log_state.fd != STDERR_FILENO)
         close(log_state.fd);
     log_state.fd = STDERR_FILENO;

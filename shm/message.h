@@ -59,7 +59,8 @@ enum operation {
     /* Completions: the operation granted, or: */
     OPERATION_READY = 64, /* worker start-up is done; numbers: pid, abi, then for a GPU worker: enum
                              ready_backend, 1 if it fell back (Backend=auto), partitions in flight
-                             that are useful, threads; payload: struct ready_device */
+                             that are useful, threads; payload: struct ready_device; flags: enum
+                             sandbox_part in force */
     OPERATION_UPLOADED,   /* PROVE: the slab is not read any more */
     OPERATION_COUNT,
 };

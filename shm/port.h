@@ -27,6 +27,7 @@ enum worker_exit {
     WORKER_EXIT_START = 1,    /* start-up failed; a message says why */
     WORKER_EXIT_PROTOCOL = 3, /* the supervisor broke the contract of shm/ */
     WORKER_EXIT_DEVICE = 4,   /* sticky device error: a fresh process is the cure */
+    WORKER_EXIT_SANDBOX = 5,  /* SANDBOX_EXIT: it made a system call that it may not make */
 };
 
 struct port_slab {

@@ -94,6 +94,8 @@ static int worker_option(int option, const char *text, struct worker_options *re
         error = worker_number(text, SLABS_MAX, &number);
         ret->slabs = (unsigned)number;
         return error;
+    case 'x':
+        return sandbox_policy_from_string(text, &ret->sandbox);
     case 'k':
         return 0;
     default:
@@ -115,6 +117,7 @@ int worker_options_parse(int argc, char **argv, struct worker_options *ret)
         {"vram-limit", required_argument, NULL, 'v'},
         {"require-pinned", required_argument, NULL, 'r'},
         {"slabs", required_argument, NULL, 's'},
+        {"sandbox", required_argument, NULL, 'x'},
         {"kind", required_argument, NULL, 'k'},
         {NULL, 0, NULL, 0},
     };
@@ -124,6 +127,7 @@ int worker_options_parse(int argc, char **argv, struct worker_options *ret)
         .malloc_trim = HEAP_TRIM_IDLE,
         .threads = worker_cores(),
         .requires_pinned = true,
+        .sandbox = SANDBOX_PREFER,
     };
     int option, which = 0;
     optind = 1;
@@ -230,10 +234,55 @@ void worker_close(struct worker *worker)
     heap_destroy(&worker->heap);
 }
 
-void worker_ready(struct worker *worker, const uint64_t numbers[4], const void *payload,
-                  size_t bytes)
+/* The supervisor says once what is missing under `prefer`; here it is an error under `require`. */
+static int worker_limited(struct worker *worker, enum sandbox_part part, int error)
+{
+    if (error == 0) {
+        worker->sandbox |= part;
+        return 0;
+    }
+    if (worker->options.sandbox != SANDBOX_REQUIRE)
+        return 0;
+    char text[SANDBOX_TEXT_BYTES], line[SANDBOX_TEXT_BYTES + 160];
+    sandbox_probe(text);
+    snprintf(
+        line, sizeof line,
+        "the sandbox cannot be entered (%s: %s)%s%s; [Supervisor] Sandbox=prefer goes on without",
+        sandbox_parts_to_string(part), strerror(-error), text[0] ? ": " : "", text);
+    log_error("%s", line);
+    worker_last_words(worker, line);
+    return error;
+}
+
+int worker_limit_files(struct worker *worker, enum sandbox_profile profile,
+                       const char *const *writable)
+{
+    worker->profile = profile;
+    if (worker->options.sandbox == SANDBOX_OFF)
+        return 0;
+    return worker_limited(worker, SANDBOX_FILES, sandbox_limit_files(profile, writable));
+}
+
+/* There is one worker a process. */
+static struct worker *worker_of_violation;
+
+static void worker_on_violation(const char *text)
+{
+    worker_last_words(worker_of_violation, text);
+}
+
+int worker_ready(struct worker *worker, const uint64_t numbers[4], const void *payload,
+                 size_t bytes)
 {
     struct message ready = {.operation = OPERATION_READY};
+    if (worker->options.sandbox != SANDBOX_OFF) {
+        worker_of_violation = worker;
+        const int error = worker_limited(worker, SANDBOX_CALLS,
+                                         sandbox_limit_calls(worker->profile, worker_on_violation));
+        if (error < 0)
+            return error;
+    }
+    ready.flags = (uint16_t)worker->sandbox;
     ready.numbers[0] = (uint64_t)getpid();
     ready.numbers[1] = CHANNEL_ABI;
     for (unsigned i = 0; i < 4; i++)
@@ -243,6 +292,7 @@ void worker_ready(struct worker *worker, const uint64_t numbers[4], const void *
         memcpy(ready.payload, payload, bytes);
     ready.payload_bytes = (uint16_t)bytes;
     port_complete(&worker->port, &ready);
+    return 0;
 }
 
 void worker_last_words(struct worker *worker, const char *text)

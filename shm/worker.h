@@ -14,6 +14,7 @@
 #include "runtime/heap.h"
 #include "runtime/log.h"
 #include "runtime/loop.h"
+#include "runtime/sandbox.h"
 #include "shm/port.h"
 
 enum {
@@ -29,6 +30,7 @@ struct worker_options {
     enum heap_trim malloc_trim;
     pid_t parent_pid; /* 0: not given */
     unsigned threads; /* >= 1; 0 on the command line means one a usable core */
+    enum sandbox_policy sandbox;
     /* GPU workers: */
     char backend[WORKER_BACKEND_BYTES];
     char device[WORKER_DEVICE_BYTES]; /* UUID, "" for the first that can be used */
@@ -48,11 +50,13 @@ struct worker {
     uint64_t sampled_ns; /* last heap figures */
     bool is_dirty;       /* something happened since */
     bool is_stopping;    /* STOP was granted: finish what is held, take nothing more */
+    enum sandbox_profile profile;
+    unsigned sandbox; /* enum sandbox_part, in force */
 };
 
 /* --index --log-level --event-loop --malloc-trim --parent-pid --threads, for GPU workers --backend
- * --device --vram-limit --require-pinned yes|no --slabs; --kind is accepted and ignored. 0, or
- * -EINVAL after one line on stderr. */
+ * --device --vram-limit --require-pinned yes|no --slabs; --sandbox require|prefer|off; --kind is
+ * accepted and ignored. 0, or -EINVAL after one line on stderr. */
 int worker_options_parse(int argc, char **argv, struct worker_options *ret);
 
 /* Signals, log, heap, inherited descriptors, loop, bell. Logs what failed. maps_slabs as in
@@ -60,9 +64,15 @@ int worker_options_parse(int argc, char **argv, struct worker_options *ret);
 int worker_open(struct worker *worker, enum worker_kind kind, const struct worker_options *options,
                 int maps_slabs);
 void worker_close(struct worker *worker);
-/* Pushes READY: numbers[2..5] and the payload are the kind's own; both may be NULL. */
-void worker_ready(struct worker *worker, const uint64_t numbers[4], const void *payload,
-                  size_t bytes);
+/* Start-up is over, and with it what only start-up needs: first half, files. While there is one
+ * thread. Under --sandbox require a kernel that cannot do it is an error (logged). A profile that
+ * is set again before worker_ready decides on the second half. */
+int worker_limit_files(struct worker *worker, enum sandbox_profile profile,
+                       const char *const *writable);
+/* Second half, system calls, then READY: numbers[2..5] and the payload are the kind's own; both may
+ * be NULL. 0, or negative errno where the sandbox is required and cannot be had (logged). */
+int worker_ready(struct worker *worker, const uint64_t numbers[4], const void *payload,
+                 size_t bytes);
 /* Leaves behind why this process is about to end; the supervisor shows it. */
 void worker_last_words(struct worker *worker, const char *text);
 

@@ -73,13 +73,16 @@ static int read_result(struct circuit *circuit, const char *line, int status, st
         /* SIGBUS: a page of its memory could not be had. */
         bool is_killed =
             WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGBUS);
+        bool is_forbidden = WIFEXITED(status) && WEXITSTATUS(status) == SANDBOX_EXIT;
         r = is_killed ? -EIO : -EBADMSG;
         snprintf(circuit->error, sizeof circuit->error,
                  "the process that read the key ended early (%s); %s",
                  child_status_to_string(status, how, sizeof how),
                  is_killed ? "memory is likely short, or it made no progress: try again when there "
                              "is more"
-                           : "the file is likely damaged");
+                 : is_forbidden ? "it made a system call that its sandbox forbids, which the log "
+                                  "names: the file may be made to break in"
+                                : "the file is likely damaged");
     }
     return r;
 }
@@ -108,6 +111,8 @@ void circuit_prepare_start(struct circuit *circuit)
                     (char *)"--prepare",
                     (char *)"--threads",
                     threads,
+                    (char *)"--sandbox",
+                    (char *)sandbox_policy_to_string(circuit->supervisor->config.sandbox),
                     circuit->r1cs_fd >= 0 ? (char *)"--r1cs" : NULL,
                     NULL};
     int output = circuit_store_key_begin(&circuits->store, circuit->key);
@@ -237,6 +242,8 @@ static int load_start(struct circuit *circuit, enum slab_pages pages)
                     (char *)"--load",
                     (char *)"--threads",
                     threads,
+                    (char *)"--sandbox",
+                    (char *)sandbox_policy_to_string(supervisor->config.sandbox),
                     (char *)"--digest",
                     circuit->facts.key_digest,
                     NULL};

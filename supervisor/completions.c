@@ -76,6 +76,7 @@ static const char *take_ready(struct worker *worker, const struct message *messa
         memcpy(&device, message->payload, sizeof device);
     clean_text(device.name);
     clean_text(device.uuid);
+    worker->sandbox = message->flags & SANDBOX_ALL;
     workers_ready(worker, message, &device);
     return NULL;
 }

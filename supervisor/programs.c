@@ -121,6 +121,8 @@ void programs_worker_arguments(const struct config *config, enum worker_kind kin
     ADD(log_level_to_string(log_level));
     ADD("--event-loop");
     ADD(loop_kind_to_string(config->event_loop));
+    ADD("--sandbox");
+    ADD(sandbox_policy_to_string(config->sandbox));
     ADD("--malloc-trim");
     ADD(config_malloc_trim_to_string(trim_of(config, kind)));
     if (kind != WORKER_FINALIZER) {

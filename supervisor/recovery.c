@@ -63,6 +63,10 @@ static void explain(struct worker *worker, int status, char *ret, size_t room)
     if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_DEVICE) {
         copy_last_words(worker, words);
         snprintf(ret, room, "%.224s, %s", words[0] ? words : "a sticky device error", worker->name);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX) {
+        copy_last_words(worker, words);
+        snprintf(ret, room, "%.224s, %s", words[0] ? words : "a forbidden system call",
+                 worker->name);
     } else if (worker->held_count > 0 && stage < PHASE_WAIT) {
         snprintf(ret, room, "%s in %s of %s", text, phase_to_string((enum phase)stage),
                  worker->name);

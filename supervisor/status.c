@@ -68,6 +68,10 @@ static void write_flags(struct reply *reply, const struct supervisor *supervisor
             snprintf(text, sizeof text, "not_pinned:%s", worker->name);
             reply_string(reply, NULL, text);
         }
+        if (worker->state == WORKER_RUNNING && worker->sandbox != SANDBOX_ALL) {
+            snprintf(text, sizeof text, "not_sandboxed:%s", worker->name);
+            reply_string(reply, NULL, text);
+        }
         if (worker->start_failures < WORKER_START_FAILURES_MAX)
             continue;
         snprintf(text, sizeof text, "cannot_start:%s", worker->name);
@@ -188,6 +192,8 @@ static void write_worker(struct reply *reply, const struct worker *worker)
     reply_integer(reply, "index", worker->index);
     reply_integer(reply, "pid", (uint64_t)worker->child.pid);
     reply_string(reply, "state", worker_state_of(worker));
+    if (worker->ready_ns)
+        reply_string(reply, "sandbox", sandbox_parts_to_string(worker->sandbox));
     if (worker->held_count > 0 && progress)
         write_work(reply, worker);
     reply_integer(reply, "held", worker->held_count);

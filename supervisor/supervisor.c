@@ -149,6 +149,27 @@ static int open_cgroups(struct supervisor *supervisor)
     return 0;
 }
 
+/* What the workers will find, said once for all of them. */
+static int check_sandbox(const struct supervisor *supervisor)
+{
+    char why[SANDBOX_TEXT_BYTES];
+    enum sandbox_policy policy = supervisor->config.sandbox;
+    unsigned parts = sandbox_probe(why);
+    if (policy == SANDBOX_OFF) {
+        log_warn("workers run without a sandbox ([Supervisor] Sandbox=off)");
+    } else if (parts != SANDBOX_ALL && policy == SANDBOX_REQUIRE) {
+        log_error(
+            "workers cannot be put into a sandbox: %s; Sandbox=prefer goes on with what there "
+            "is",
+            why);
+        return -EOPNOTSUPP;
+    } else if (parts != SANDBOX_ALL) {
+        log_warn("the sandbox of the workers is not whole (%s): %s", sandbox_parts_to_string(parts),
+                 why);
+    }
+    return 0;
+}
+
 static int start_memory(struct supervisor *supervisor)
 {
     struct slab_fault fault = {""};
@@ -194,6 +215,8 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
         r = open_cgroups(supervisor);
     if (r == 0)
         r = leftovers_lock(supervisor);
+    if (r == 0)
+        r = check_sandbox(supervisor);
     if (r == 0)
         r = start_memory(supervisor);
     if (r == 0)

@@ -88,6 +88,7 @@ struct worker {
     char last_error[512];
     struct ready_device device; /* gpu: what READY said; texts end and are printable */
     bool uses_cpu;              /* gpu: it proves on the CPU */
+    unsigned sandbox;           /* enum sandbox_part, as READY said */
     struct busy busy;
 
     /* Orders, see worker_orders.h. */

@@ -80,9 +80,23 @@ static int helper_options(int argc, char **argv, struct helper *ret)
     if (error < 0)
         return error;
     ret->threads = options.threads;
+    ret->sandbox = options.sandbox;
     if (options.parent_pid && getppid() != options.parent_pid)
         return -ESRCH;
     return 0;
+}
+
+static int helper_no_sandbox(int error)
+{
+    char text[SANDBOX_TEXT_BYTES], line[SANDBOX_TEXT_BYTES + 128];
+    sandbox_probe(text);
+    snprintf(line, sizeof line,
+             "the sandbox that [Supervisor] Sandbox=require asks for is not to "
+             "be had: %s",
+             text[0] ? text : strerror(-error));
+    log_error("%s", line);
+    helper_fail(line);
+    return error;
 }
 
 int helper_open(int argc, char **argv, const char *name, struct helper *ret)
@@ -96,8 +110,18 @@ int helper_open(int argc, char **argv, const char *name, struct helper *ret)
     log_init(name, LOG_LEVEL_INFO);
     memset(ret, 0, sizeof *ret);
     int error = helper_options(argc, argv, ret);
+    if (error == 0 && ret->sandbox != SANDBOX_OFF) {
+        const int refused = sandbox_limit_files(SANDBOX_CLOSED, NULL);
+        if (refused < 0 && ret->sandbox == SANDBOX_REQUIRE)
+            return helper_no_sandbox(refused);
+    }
     if (error == 0)
         error = pool_create(ret->threads, &ret->pool);
+    if (error == 0 && ret->sandbox != SANDBOX_OFF) {
+        const int refused = sandbox_limit_calls(SANDBOX_CLOSED, NULL);
+        if (refused < 0 && ret->sandbox == SANDBOX_REQUIRE)
+            return helper_no_sandbox(refused);
+    }
     if (error < 0) {
         log_error("cannot start: %s", strerror(-error));
         helper_fail(error == -EAGAIN ? "no threads can be made: raise the limit on tasks"

@@ -10,6 +10,7 @@
 
 #include "groth16/key/prepared.h"
 #include "groth16/pool.h"
+#include "runtime/sandbox.h"
 
 enum {
     HELPER_FD_INPUT = 3,
@@ -21,6 +22,7 @@ enum {
 
 struct helper {
     unsigned threads;
+    enum sandbox_policy sandbox;
     bool has_r1cs;
     bool has_digest;
     uint8_t digest[PREPARED_DIGEST_BYTES];
@@ -29,8 +31,8 @@ struct helper {
     struct prepared_progress progress; /* writes progress lines */
 };
 
-/* Parses argv, ties the process to its parent, makes the pool. 0, or an error after a line on
- * stderr and a failed result. */
+/* Parses argv, ties the process to its parent, makes the pool, enters the sandbox. 0, or an error
+ * after a line on stderr and a failed result. */
 int helper_open(int argc, char **argv, const char *name, struct helper *ret);
 void helper_close(struct helper *helper);
 

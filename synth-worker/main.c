@@ -20,14 +20,18 @@ static int synth_main(int argc, char **argv)
     if (worker_options_parse(argc, argv, &options) < 0 ||
         worker_open(&worker.frame, WORKER_SYNTH, &options, 2) < 0)
         return WORKER_EXIT_START;
+    if (worker_limit_files(&worker.frame, SANDBOX_CLOSED, NULL) < 0) {
+        worker_close(&worker.frame);
+        return WORKER_EXIT_START;
+    }
     const int error = pool_create(options.threads, &worker.pool);
     if (error < 0) {
         log_error("cannot make %u threads: %s; lower [Synthesis] Threads= or raise the limit on "
                   "tasks",
                   options.threads, strerror(-error));
     } else {
-        worker_ready(&worker.frame, NULL, NULL, 0);
-        status = synth_worker_run(&worker);
+        if (worker_ready(&worker.frame, NULL, NULL, 0) == 0)
+            status = synth_worker_run(&worker);
         pool_free(worker.pool);
     }
     worker_close(&worker.frame);
