@@ -79,6 +79,11 @@ static int check_circuit(const struct supervisor *supervisor, const char *name,
     if (circuit->state == CIRCUIT_FAILED)
         return refuse(refusal, REPLY_FAILED, 0, "circuit %s cannot be used: %s", name,
                       circuit->error);
+    if (circuit->is_too_large)
+        return refuse(refusal, REPLY_FAILED, 0,
+                      "circuit %s fits no slab of the configuration any more; its jobs that were "
+                      "taken are finished",
+                      name);
     *ret = circuit;
     return 0;
 }

@@ -147,12 +147,15 @@ void circuit_settle_prepared(struct circuit *circuit)
     circuit->ring = memory_ring_for(memory, bytes);
     circuit->state = CIRCUIT_PREPARED;
     circuit->error[0] = '\0';
-    if (circuit->ring < RINGS_MAX)
+    circuit->is_too_large = circuit->ring == RINGS_MAX;
+    if (!circuit->is_too_large)
         return;
     circuit->state = CIRCUIT_FAILED;
+    circuit->error_code = REPLY_FAILED;
+    circuit->may_load_again = false;
     snprintf(circuit->error, sizeof circuit->error,
              "one partition needs a slab of %s and the largest has %s: set SlabSize=%s or more in "
-             "a [Ring] section and restart cuzkd",
+             "a [Ring] section and run cuzkctl reload",
              units_print_size(bytes, needed),
              units_print_size(memory_slab_bytes_max(memory), there),
              units_print_size((bytes + step - 1) / step * step, allowed));

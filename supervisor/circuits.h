@@ -45,6 +45,7 @@ struct circuit {
     struct circuit_source source;
     bool is_configured;  /* named in the configuration */
     uint32_t ring;       /* the smallest slabs that fit */
+    bool is_too_large;   /* no slab of the configuration fits: no new jobs, FAILED once at rest */
     uint32_t slot_count; /* partitions of it in flight */
     struct slab memory;  /* of the key; fd -1 unless LOADING or later */
     int shared_fd;       /* the same, read-only: what workers get */

@@ -14,6 +14,7 @@
 #include "supervisor/key_loads.h"
 #include "supervisor/outlet.h"
 #include "supervisor/pipeline.h"
+#include "supervisor/slab_deliveries.h"
 #include "supervisor/supervisor.h"
 
 enum {
@@ -112,6 +113,16 @@ static const char *take_key(struct worker *worker, const struct message *message
     const char *why = message->operation == OPERATION_LOAD_KEY ? take_load(worker, message)
                                                                : take_drop(worker, message);
     deliveries_flush(worker);
+    return why;
+}
+
+static const char *take_slab(struct worker *worker, const struct message *message)
+{
+    char text[TEXT_BYTES];
+    copy_text(message, text);
+    const char *why = slab_deliveries_answered(worker, message, text);
+    if (!why)
+        deliveries_flush(worker);
     return why;
 }
 
@@ -237,6 +248,8 @@ static const char *take(struct worker *worker, const struct message *message)
         return take_key(worker, message);
     if (message->operation == OPERATION_TRIM)
         return worker_calls_trimmed(worker, message);
+    if (message->operation == OPERATION_ADD_SLAB || message->operation == OPERATION_DROP_SLAB)
+        return take_slab(worker, message);
     if (message->operation == OPERATION_STOP)
         return NULL;
 

@@ -7,9 +7,10 @@
 
 #include "runtime/log.h"
 #include "shm/courier.h"
+#include "supervisor/slab_deliveries.h"
 #include "supervisor/supervisor.h"
 
-static void delay(struct worker *worker)
+void deliveries_delay(struct worker *worker)
 {
     worker->delayed_until_ns =
         worker->supervisor->now_ns + (uint64_t)WORKER_DELIVERY_RETRY_MS * 1000000u;
@@ -45,33 +46,16 @@ void deliveries_begin(struct worker *worker)
 
 /* 0, or -EAGAIN when the courier is full or memory short for now. After anything else nothing more
  * is sent to the worker. */
-static int send_descriptor(struct worker *worker, const struct courier_tag *tag, int fd)
+int deliveries_send(struct worker *worker, const struct courier_tag *tag, int fd)
 {
     int r = courier_send(worker->courier, tag, &fd, 1);
     if (r == -EAGAIN || r == -ENOMEM) {
-        delay(worker);
+        deliveries_delay(worker);
         return -EAGAIN;
     }
     if (r < 0) /* its end is closed: the notice of its death is on the way */
         log_debug("%s: cannot send a descriptor: %s", worker->name, strerror(-r));
     return r;
-}
-
-static int send_slabs(struct worker *worker)
-{
-    const struct memory *memory = &worker->supervisor->memory;
-    if (worker->kind == WORKER_FINALIZER) /* maps no slab */
-        return 0;
-    while (worker->slabs_sent < memory->slab_count) {
-        const struct slab *slab = &memory->slabs[worker->slabs_sent];
-        struct courier_tag tag = {
-            .kind = COURIER_SLAB, .index = worker->slabs_sent, .bytes = slab->bytes};
-        int r = send_descriptor(worker, &tag, slab->fd);
-        if (r < 0)
-            return r;
-        worker->slabs_sent++;
-    }
-    return 0;
 }
 
 /* 0; -EBUSY when enough calls are open: their answers bring us back here. */
@@ -83,7 +67,7 @@ static int push_key_call(struct worker *worker, const struct message *grant)
     if (r == 0)
         worker->key_calls++;
     else
-        delay(worker);
+        deliveries_delay(worker);
     return r;
 }
 
@@ -108,7 +92,7 @@ static int send_key(struct worker *worker, uint32_t key)
     };
     if (worker->kind == WORKER_GPU && !may_ask(worker, circuit))
         return -EBUSY;
-    int r = send_descriptor(worker, &tag, circuit->shared_fd);
+    int r = deliveries_send(worker, &tag, circuit->shared_fd);
     if (r < 0)
         return r;
     if (worker->kind != WORKER_GPU) {
@@ -184,7 +168,7 @@ static void send_cancels(struct worker *worker)
             workers_tell_cancel(worker, slot);
     }
     if (worker->has_untold)
-        delay(worker);
+        deliveries_delay(worker);
 }
 
 void deliveries_flush(struct worker *worker)
@@ -193,13 +177,16 @@ void deliveries_flush(struct worker *worker)
     /* A device registers the slabs before the worker is ready, so that nothing waits for that
      * later; everybody else gets them when it is. */
     if (worker->state == WORKER_STARTING && worker->kind == WORKER_GPU)
-        send_slabs(worker);
+        slab_deliveries_flush(worker);
     if (worker->state != WORKER_RUNNING)
         return;
-    if (send_slabs(worker) < 0 || send_keys(worker) < 0)
+    int r = slab_deliveries_flush(worker);
+    if (r < 0 && r != -EBUSY)
+        return;
+    if (send_keys(worker) < 0)
         return;
     send_cancels(worker);
-    if (!worker->is_caught_up && worker->keys_open == 0) {
+    if (!worker->is_caught_up && worker->keys_open == 0 && slab_deliveries_are_done(worker)) {
         worker->is_caught_up = true;
         worker_orders_started(worker);
         log_info("%s is ready (process %d%s%s)", worker->name, (int)worker->child.pid,

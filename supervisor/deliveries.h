@@ -1,7 +1,6 @@
-/* What every worker must have before it can be granted anything: all slabs (except finalizers; GPU
- * workers while they start) and the keys of all loaded circuits. Sent over its courier as far as
- * that takes them; the rest waits for the next tick. A cancel that did not fit the submission ring
- * is retried here too. */
+/* What every worker must have before it can be granted anything: all slabs (slab_deliveries.h) and
+ * the keys of all loaded circuits. Sent over its courier as far as that takes them; the rest waits
+ * for the next tick. A cancel that did not fit the submission ring is retried here too. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,11 +9,16 @@
 struct supervisor;
 struct worker;
 struct circuit;
+struct courier_tag;
 
 /* READY was heard: it wants everything else. */
 void deliveries_begin(struct worker *worker);
 /* Sends what the courier and the ring take now. Something is left: delayed_until_ns is set. */
 void deliveries_flush(struct worker *worker);
+/* For slab_deliveries.c. 0, or -EAGAIN when the courier is full or memory short for now, and
+ * delayed_until_ns is set. After anything else nothing more is sent to the worker. */
+int deliveries_send(struct worker *worker, const struct courier_tag *tag, int fd);
+void deliveries_delay(struct worker *worker);
 /* The circuit's key lies in memory: give it to every worker that runs. */
 void deliveries_share_key(struct supervisor *supervisor, const struct circuit *circuit);
 void deliveries_drop_key(struct supervisor *supervisor, uint32_t key);

@@ -194,6 +194,7 @@ static int grant_synthesize(struct supervisor *supervisor, const struct dispatch
     int slab = memory_bind(&supervisor->memory, slot->circuit->ring, slot, generation);
     CHECK(slab >= 0);
     slot->slab = slab;
+    slot->ring = slot->circuit->ring;
     struct message grant = message_for(supervisor, slot, OPERATION_SYNTHESIZE, generation);
     grant.numbers[GRANT_STALE] = memory_stale_bytes(&supervisor->memory, (uint32_t)slab);
     r = push(worker, &grant);

@@ -81,7 +81,7 @@ static void describe_start(const struct supervisor *supervisor, char *ret, size_
         uint32_t done = slabs_registered(worker);
         if (done > 0) {
             snprintf(ret, room, "starting: %s has registered %u of %u slabs", worker->name, done,
-                     supervisor->memory.slab_count);
+                     memory_slabs_there(&supervisor->memory));
             return;
         }
     }
@@ -132,7 +132,7 @@ void service_ready(struct supervisor *supervisor)
     char text[sizeof supervisor->service.status];
     snprintf(text, sizeof text, "ready: %u of %u workers, %u slabs, %u circuits",
              workers_running_count(workers), workers_present_count(workers),
-             supervisor->memory.slab_count, supervisor->circuits.count);
+             memory_slabs_there(&supervisor->memory), supervisor->circuits.count);
     log_info("%s; listening on %s", text, supervisor->config.socket_path);
     notify_ready(text);
     supervisor->service.status_next_ns =

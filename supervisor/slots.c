@@ -160,11 +160,41 @@ void slots_unpark(struct slots *slots, const struct circuit *circuit)
         order_heap_push(parked, entries[i].slot, entries[i].key);
 }
 
+/* Takes the circuit's slots out of a queue and puts them into another. */
+static void move_queued(struct slots *slots, struct order_heap *heap, struct circuit *circuit,
+                        uint32_t ring)
+{
+    struct order_entry *entries = heap->entries;
+    const uint32_t before = circuit->ring, count = heap->count;
+    uint32_t kept = 0;
+    circuit->ring = ring;
+    for (uint32_t i = 0; i < count; i++) {
+        struct slot *slot = &slots->entries[entries[i].slot];
+        if (slot->circuit == circuit)
+            slots_enqueue(slots, slot);
+        else
+            entries[kept++] = entries[i];
+    }
+    circuit->ring = before;
+    heap->count = 0;
+    for (uint32_t i = 0; i < kept; i++)
+        order_heap_push(heap, entries[i].slot, entries[i].key);
+}
+
+void slots_move(struct slots *slots, struct circuit *circuit, uint32_t ring)
+{
+    if (circuit_is_loaded(circuit) && circuit->ring != ring) {
+        move_queued(slots, &slots->queued[circuit->ring].ordinary, circuit, ring);
+        move_queued(slots, &slots->queued[circuit->ring].suspect, circuit, ring);
+    }
+    circuit->ring = ring;
+}
+
 void slots_reclaimable_add(struct slots *slots, struct slot *slot)
 {
     if (slot->is_reclaimable || slot->slab < 0)
         return;
-    uint32_t ring = slot->circuit->ring;
+    uint32_t ring = slot->ring;
     slot->is_reclaimable = true;
     slot->reclaim_next = SLOT_NONE;
     slot->reclaim_previous = slots->reclaim_last[ring];
@@ -179,7 +209,7 @@ void slots_reclaimable_remove(struct slots *slots, struct slot *slot)
 {
     if (!slot->is_reclaimable)
         return;
-    uint32_t ring = slot->circuit->ring;
+    uint32_t ring = slot->ring;
     if (slot->reclaim_previous == SLOT_NONE)
         slots->reclaim_first[ring] = slot->reclaim_next;
     else

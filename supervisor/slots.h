@@ -49,7 +49,8 @@ struct slot {
     enum reply_code error_code;
     char error_text[384]; /* why it FAILED */
 
-    int slab; /* index over all rings, -1 when none is bound */
+    int slab;      /* index over all rings, -1 when none is bound */
+    uint32_t ring; /* of that slab */
     bool is_reclaimable;
     uint32_t reclaim_next, reclaim_previous;
 
@@ -96,6 +97,9 @@ void slots_enqueue(struct slots *slots, struct slot *slot);
 void slots_dequeue(struct slots *slots, struct slot *slot);
 /* The circuit was loaded: its parked slots enter their ring's queue. */
 void slots_unpark(struct slots *slots, const struct circuit *circuit);
+/* The circuit's partitions that wait for a slab wait for one of that ring from now on; those that
+ * have one keep it. */
+void slots_move(struct slots *slots, struct circuit *circuit, uint32_t ring);
 /* The list of slots whose slab may be taken early, oldest first, by ring. */
 void slots_reclaimable_add(struct slots *slots, struct slot *slot);
 void slots_reclaimable_remove(struct slots *slots, struct slot *slot);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/files.h"
+#include "supervisor/resize.h"
 #include "supervisor/supervisor.h"
 
 static uint64_t word(const _Atomic uint64_t *figure)
@@ -97,11 +98,18 @@ static void write_rings(struct reply *reply, const struct supervisor *supervisor
     const struct memory *memory = &supervisor->memory;
     reply_array(reply, "rings");
     for (uint32_t i = 0; i < memory->ring_count; i++) {
-        const struct slab_ring_table *table = memory->rings[i].ring.table;
+        const struct memory_ring *ring = &memory->rings[i];
+        const struct slab_ring_table *table = ring->ring.table;
+        if (!table)
+            continue;
         reply_map(reply, NULL);
-        reply_string(reply, "name", supervisor->config.rings[i].name);
-        reply_integer(reply, "slab_bytes", memory->rings[i].slab_bytes);
-        reply_integer(reply, "slabs", memory->rings[i].count);
+        reply_string(reply, "name", ring->name);
+        reply_integer(reply, "slab_bytes", ring->slab_bytes);
+        reply_integer(reply, "slabs", memory_slabs_ringed(memory, i));
+        reply_integer(reply, "wanted", ring->is_removed ? 0 : ring->wanted);
+        reply_integer(reply, "retiring", ring->leaving);
+        if (resize_waits_for(supervisor, i))
+            reply_string(reply, "waits_for", resize_waits_for(supervisor, i));
         reply_integer(reply, "head", word(&table->head));
         reply_integer(reply, "tail", word(&table->tail));
         reply_integer(reply, "occupancy",

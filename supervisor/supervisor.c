@@ -40,6 +40,7 @@ static uint64_t turn(struct supervisor *supervisor)
 {
     supervisor_take_time(supervisor);
     workers_tick(supervisor);
+    resize_tick(supervisor);
     circuits_tick(supervisor);
     control_tick(supervisor);
     grants_run(supervisor);
@@ -58,6 +59,7 @@ static uint64_t next_deadline(const struct supervisor *supervisor)
     uint64_t dues_ns[] = {
         supervisor->next_tick_ns,
         workers_deadline(supervisor),
+        resize_deadline(supervisor),
         control_deadline(supervisor),
         supervisor->grants_delayed_until_ns ? supervisor->grants_delayed_until_ns : UINT64_MAX,
         supervisor->deadline_ns ? supervisor->deadline_ns : UINT64_MAX,
@@ -343,6 +345,7 @@ void supervisor_destroy(struct supervisor *supervisor)
 {
     if (supervisor->loop) {
         control_close(supervisor);
+        resize_stop(supervisor);
         circuits_destroy(&supervisor->circuits);
         workers_destroy(&supervisor->workers);
     }

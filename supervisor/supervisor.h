@@ -16,6 +16,7 @@
 #include "supervisor/jobs.h"
 #include "supervisor/memory.h"
 #include "supervisor/order.h"
+#include "supervisor/resize.h"
 #include "supervisor/service.h"
 #include "supervisor/slots.h"
 #include "supervisor/workers.h"
@@ -48,6 +49,7 @@ struct supervisor {
     uint32_t descriptors_max;
     struct adoption adoption; /* while starting */
     struct memory memory;
+    struct resize resize;
     struct slots slots;
     struct jobs jobs;
     struct job_numbers job_numbers;

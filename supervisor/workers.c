@@ -19,6 +19,7 @@
 #include "supervisor/deliveries.h"
 #include "supervisor/programs.h"
 #include "supervisor/recovery.h"
+#include "supervisor/slab_deliveries.h"
 #include "supervisor/supervisor.h"
 #include "supervisor/worker_orders.h"
 
@@ -87,7 +88,7 @@ static void take_apart(struct worker *worker)
     memset(worker->key_generations, 0, sizeof worker->key_generations);
     worker->keys_open = worker->key_calls = 0;
     worker->loads_alone = false;
-    worker->slabs_sent = 0;
+    slab_deliveries_forget(worker);
     worker->is_caught_up = worker->has_untold = false;
     worker->delayed_until_ns = worker->killed_ns = 0;
     worker->state = WORKER_DOWN;
@@ -109,7 +110,7 @@ static int spawn(struct worker *worker, int courier_of_child)
     struct supervisor *supervisor = worker->supervisor;
     struct programs_arguments arguments;
     programs_worker_arguments(&supervisor->config, worker->kind, worker->index,
-                              supervisor->memory.slab_count, worker_calls_level_of(worker),
+                              slab_deliveries_begin(worker), worker_calls_level_of(worker),
                               &arguments);
     const struct child_fd fds[] = {
         {worker->channel.fd, PORT_FD_CHANNEL},     {worker->bell_in, PORT_FD_BELL_IN},

@@ -72,7 +72,10 @@ struct worker {
     uint32_t held[GRANTS_HELD_MAX]; /* slots granted and not yet answered */
     uint32_t held_count;
 
-    uint32_t slabs_sent;        /* of all slabs, in index order */
+    uint8_t slabs[SLABS_MAX]; /* enum worker_slab_state; slab_deliveries.c keeps all of them */
+    uint64_t slab_generations[SLABS_MAX];
+    uint64_t slabs_revision;    /* of struct memory, up to which everything was sent */
+    uint32_t slab_calls;        /* pushed and not answered yet */
     uint8_t keys[CIRCUITS_MAX]; /* enum worker_key_state */
     uint64_t key_generations[CIRCUITS_MAX];
     uint32_t keys_open;        /* WANTED, ASKED or DROPPING */

@@ -39,6 +39,7 @@ static struct circuit *share(const char *name)
     circuit->memory = (struct slab){.fd = memfd_create("key", MFD_CLOEXEC), .bytes = 4096};
     circuit->shared_fd = dup(circuit->memory.fd);
     rig.supervisor.memory.key_bytes_total += 4096;
+    rig.supervisor.memory.ordinary_count++;
     rig.supervisor.circuits.loads_running++;
     circuit->state = CIRCUIT_SHARING;
     return circuit;
