@@ -51,6 +51,7 @@ void config_destroy(struct config *config)
     free(config->socket_path);
     free(config->admin_socket_path);
     free(config->state_directory);
+    free(config->spool_directory);
     free(config->cache_directory);
     free(config->gpu_devices_text);
     config_origins_free(config->origins);

@@ -60,6 +60,8 @@ struct config {
     char *admin_socket_path; /* derived from socket_path when not given; never NULL */
     char *state_directory;
     char *cache_directory;
+    char *spool_directory;    /* derived from state_directory when not given; never NULL */
+    uint64_t spool_bytes_max; /* 0: none */
     enum loop_kind event_loop;
     enum log_level log_level;
     enum sandbox_policy sandbox;

@@ -78,6 +78,16 @@ static int check_sockets(struct config *config, struct config_fault *fault)
     return 0;
 }
 
+static int name_spool(struct config *config, struct config_fault *fault)
+{
+    if (!config->spool_directory &&
+        asprintf(&config->spool_directory, "%s/spool", config->state_directory) < 0) {
+        config->spool_directory = NULL;
+        return parse_fault(fault, -ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
 static int check_gpu(struct config *config, struct config_fault *fault)
 {
     const struct option *evaluate = option_find("Synthesis", OPTION_PLAIN, "Evaluate");
@@ -116,6 +126,8 @@ int parse_finish(struct config *config, struct config_fault *ret_fault)
 {
     char where[PATH_BYTES_MAX];
     int r = check_sockets(config, ret_fault);
+    if (r == 0)
+        r = name_spool(config, ret_fault);
 
     if (r == 0)
         r = check_rings(config, ret_fault);

@@ -82,6 +82,16 @@ const struct option options[] = {
     {"Supervisor", "CacheDirectory", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(cache_directory),
      "/var/cache/cuzkd", 1, OPTION_PATH_BYTES, NULL,
      "Keeps prepared proving keys: about as large as the .zkey files together."},
+    {"Supervisor", "SpoolDirectory", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(spool_directory), "", 1,
+     OPTION_PATH_BYTES, NULL,
+     "Keeps copies of witness files from submit to the end of the job. When not given: spool in "
+     "StateDirectory=. Witnesses are secret: if the disk can be stolen, let it be an encrypted "
+     "one. On the file system that clients keep their files on, with shared extents (btrfs, XFS), "
+     "nothing is copied."},
+    {"Supervisor", "SpoolSize", OPTION_PLAIN, OPTION_SIZE, IN_CONFIG(spool_bytes_max), "0", 0,
+     16384 * GIB, NULL,
+     "What all witness files in the spool may take together; beyond it jobs are answered busy. 0: "
+     "the disk, but for a reserve (a 20th of it, 64M to 1G)."},
     {"Supervisor", "EventLoop", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(event_loop), "auto", 0, 0,
      event_loops,
      "How every process waits. auto takes io_uring and, where the kernel refuses it, ppoll."},

@@ -33,12 +33,11 @@ static char *try_path(const char *folder, const char *below, const char *program
     return NULL;
 }
 
-static char *find_one(const char *own_folder, enum worker_kind kind)
+static char *find_in(const char *own_folder, const char *program, const char *build_folder)
 {
-    const char *program = programs[kind].program;
     char *path = try_path(own_folder, "", program);
     if (!path)
-        path = try_path(own_folder, programs[kind].build_folder, program);
+        path = try_path(own_folder, build_folder, program);
     if (!path)
         path = try_path(CUZK_LIBEXECDIR, "", program);
     if (!path)
@@ -50,18 +49,33 @@ static char *find_one(const char *own_folder, enum worker_kind kind)
     return path;
 }
 
+/* The folder that this program lies in. */
+static int find_own_folder(char *ret, size_t room)
+{
+    ssize_t bytes = readlink("/proc/self/exe", ret, room - 1);
+    if (bytes < 0)
+        return -errno;
+    ret[bytes] = '\0';
+    char *slash = strrchr(ret, '/');
+    CHECK(slash);
+    *slash = '\0';
+    return 0;
+}
+
+char *programs_find_one(const char *program, const char *build_folder)
+{
+    char own[4096];
+    return find_own_folder(own, sizeof own) < 0 ? NULL : find_in(own, program, build_folder);
+}
+
 int programs_find(char *ret_paths[WORKER_KIND_COUNT])
 {
     char own[4096];
-    ssize_t bytes = readlink("/proc/self/exe", own, sizeof own - 1);
-    if (bytes < 0)
-        return -errno;
-    own[bytes] = '\0';
-    char *slash = strrchr(own, '/');
-    CHECK(slash);
-    *slash = '\0';
+    int r = find_own_folder(own, sizeof own);
+    if (r < 0)
+        return r;
     for (int kind = 0; kind < WORKER_KIND_COUNT; kind++) {
-        ret_paths[kind] = find_one(own, (enum worker_kind)kind);
+        ret_paths[kind] = find_in(own, programs[kind].program, programs[kind].build_folder);
         if (!ret_paths[kind])
             return -ENOENT;
     }

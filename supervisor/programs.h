@@ -20,6 +20,8 @@ struct programs_arguments {
 /* Beside this executable (a build tree keeps each program in its own folder), else in libexecdir.
  * Paths are the caller's to free. Logs what is missing: -ENOENT. */
 int programs_find(char *ret_paths[WORKER_KIND_COUNT]);
+/* One program by name, in a build tree in build_folder, seen from this program's. NULL, logged. */
+char *programs_find_one(const char *program, const char *build_folder);
 /* The environment without what systemd says to the supervisor alone. One allocation, freed by the
  * caller; it borrows the strings of environ. */
 char **programs_environment(void);

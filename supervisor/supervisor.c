@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/clock.h"
+#include "runtime/close_later.h"
 #include "runtime/log.h"
 #include "runtime/notify.h"
 #include "runtime/signals.h"
@@ -43,11 +44,13 @@ static uint64_t turn(struct supervisor *supervisor)
     resize_tick(supervisor);
     circuits_tick(supervisor);
     control_tick(supervisor);
+    intake_tick(supervisor);
     grants_run(supervisor);
     advance(supervisor);
     if (supervisor->now_ns >= supervisor->next_tick_ns) {
         supervisor->next_tick_ns = supervisor->now_ns + SUPERVISOR_TICK_MS * UINT64_C(1000000);
         jobs_expire(&supervisor->jobs, supervisor->now_ns);
+        spool_tick(supervisor);
         service_tick(supervisor);
     }
     service_turn(supervisor);
@@ -61,6 +64,7 @@ static uint64_t next_deadline(const struct supervisor *supervisor)
         workers_deadline(supervisor),
         resize_deadline(supervisor),
         control_deadline(supervisor),
+        intake_deadline(supervisor),
         supervisor->grants_delayed_until_ns ? supervisor->grants_delayed_until_ns : UINT64_MAX,
         supervisor->deadline_ns ? supervisor->deadline_ns : UINT64_MAX,
         service_deadline(supervisor),
@@ -230,7 +234,13 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
     supervisor->jobs.on_change = on_job_change;
     supervisor->jobs.context = supervisor;
     if (r == 0)
+        r = close_later_init();
+    if (r == 0)
+        r = spool_open(supervisor);
+    if (r == 0)
         r = workers_init(supervisor);
+    if (r == 0)
+        r = intake_init(supervisor);
     if (r == 0)
         r = circuits_init(supervisor);
     if (r == 0)
@@ -345,6 +355,7 @@ void supervisor_destroy(struct supervisor *supervisor)
 {
     if (supervisor->loop) {
         control_close(supervisor);
+        intake_destroy(supervisor);
         resize_stop(supervisor);
         circuits_destroy(&supervisor->circuits);
         workers_destroy(&supervisor->workers);
@@ -354,6 +365,8 @@ void supervisor_destroy(struct supervisor *supervisor)
     job_numbers_close(&supervisor->job_numbers);
     adoption_destroy(&supervisor->adoption);
     memory_destroy(&supervisor->memory);
+    spool_close(supervisor);
+    close_later_destroy();
     if (supervisor->signal_watch.on_ready)
         loop_remove(supervisor->loop, &supervisor->signal_watch);
     if (supervisor->signal_watch.fd >= 0)

@@ -12,6 +12,7 @@
 #include "supervisor/adoption.h"
 #include "supervisor/circuits.h"
 #include "supervisor/control.h"
+#include "supervisor/intake.h"
 #include "supervisor/job_numbers.h"
 #include "supervisor/jobs.h"
 #include "supervisor/memory.h"
@@ -19,6 +20,7 @@
 #include "supervisor/resize.h"
 #include "supervisor/service.h"
 #include "supervisor/slots.h"
+#include "supervisor/spool.h"
 #include "supervisor/workers.h"
 
 enum supervisor_phase {
@@ -56,6 +58,8 @@ struct supervisor {
     struct order order;
     struct circuits circuits;
     struct workers workers;
+    struct spool spool;
+    struct intake intake;
     struct control control;
     uint64_t inline_bytes;            /* of witnesses that came inline and wait */
     uint32_t inputs_open;             /* descriptors of witnesses that wait */
