@@ -314,6 +314,12 @@ int cuzk_workers(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_erro
     return call_json(cuzk, &request, NULL, 0, ret_json, ret_error);
 }
 
+int cuzk_check(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error)
+{
+    struct request request = {.method = REQUEST_CHECK};
+    return call_json(cuzk, &request, NULL, 0, ret_json, ret_error);
+}
+
 int cuzk_circuit_list(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error)
 {
     struct request request = {.method = REQUEST_CIRCUIT_LIST};

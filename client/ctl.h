@@ -20,6 +20,7 @@ enum ctl_exit {
     CTL_BUSY = 5,
     CTL_CANCELLED = 6,
     CTL_TIMEOUT = 7,
+    CTL_BROKEN = 8, /* check: something does not hold */
 };
 
 struct ctl_option {
@@ -139,6 +140,7 @@ int ctl_drain(struct ctl *ctl);
 int ctl_resume(struct ctl *ctl);
 int ctl_trim(struct ctl *ctl);
 int ctl_log_level(struct ctl *ctl);
+int ctl_check(struct ctl *ctl);
 int ctl_circuit_add(struct ctl *ctl);
 int ctl_circuit_list(struct ctl *ctl);
 int ctl_circuit_remove(struct ctl *ctl);

@@ -107,6 +107,11 @@ static const struct ctl_verb verbs[] = {
      "LEVEL is error, warn, info or debug. Without WORKER: the daemon and all workers, also those "
      "that are started later. WORKER may also be cuzkd, the daemon's main process alone.",
      ctl_log_level, 1},
+    {"check", "", 0, no_options, "check the daemon's own records (admin)",
+     "Slots, slabs, queues, counters, child processes and descriptors must agree with each other "
+     "and with what the kernel says. Exits with 8 when something does not hold: please report "
+     "that, with the output. Works at any time; while nothing is in flight it can tell more.",
+     ctl_check},
     {"circuit add", "NAME", 1, circuit_add_options, "register a circuit (admin)",
      "The key is checked point by point and prepared, which takes minutes for a large one; it is "
      "kept over restarts of the daemon.",

@@ -128,6 +128,7 @@ static void pack_parameters(msgpack_packer *packer, const struct request *reques
     case REQUEST_STATUS:
     case REQUEST_WORKERS:
     case REQUEST_CIRCUIT_LIST:
+    case REQUEST_CHECK:
     case REQUEST_METHOD_COUNT:
         msgpack_pack_map(packer, 0);
         break;

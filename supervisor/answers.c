@@ -378,6 +378,10 @@ enum answers_when answers_make(const struct answers_caller *caller, const struct
         reply_begin(reply, request->message_id);
         status_write(reply, caller->supervisor, request->method);
         break;
+    case REQUEST_CHECK:
+        reply_begin(reply, request->message_id);
+        check_write(reply, caller->supervisor);
+        break;
     case REQUEST_CIRCUIT_ADD:
         return make_circuit_add(caller, request, descriptors, reply);
     case REQUEST_CIRCUIT_REMOVE:

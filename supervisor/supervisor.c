@@ -300,6 +300,7 @@ static void advance(struct supervisor *supervisor)
         if (workers_have_settled(&supervisor->workers) && workers_can_prove(&supervisor->workers)) {
             supervisor->phase = SUPERVISOR_SERVING;
             service_ready(supervisor);
+            check_note_ready(supervisor);
             grants_run(supervisor);
         }
         break;

@@ -10,6 +10,7 @@
 #include "runtime/cgroup.h"
 #include "runtime/loop.h"
 #include "supervisor/adoption.h"
+#include "supervisor/check.h"
 #include "supervisor/circuits.h"
 #include "supervisor/control.h"
 #include "supervisor/intake.h"
@@ -64,6 +65,7 @@ struct supervisor {
     uint64_t inline_bytes;            /* of witnesses that came inline and wait */
     uint32_t inputs_open;             /* descriptors of witnesses that wait */
     uint64_t grants_delayed_until_ns; /* 0: none is delayed */
+    struct check_baseline check_baseline;
 };
 
 /* Takes the configuration over. Logs what failed; then supervisor_destroy all the same. */

@@ -277,7 +277,8 @@ class Daemon:
                                         for w in result.json()["workers"])
 
     def stop(self, timeout=40):
-        """SIGTERM; expects exit 0 and nothing left behind."""
+        """Its records agree; then SIGTERM: expects exit 0 and nothing left behind."""
+        self.expect_sound()
         process, self.process = self.process, None
         process.send_signal(signal.SIGTERM)
         try:
@@ -382,6 +383,25 @@ class Daemon:
             "rings": [(r["name"], r["slabs"], r["occupancy"]) for r in status["rings"]],
             "descriptors": len(os.listdir(f"/proc/{self.process.pid}/fd")),
         }
+
+    def check(self):
+        """What the daemon says of its own records: (exit code, reply)."""
+        result = self.ctl("--json", "check")
+        expect(result.code in (0, 8), lambda: f"cuzkctl check: {result}")
+        return result.code, result.json()
+
+    def expect_sound(self, idle=False):
+        """Every invariant holds; with idle=True once nothing is in flight, so that all are told."""
+        deadline = time.monotonic() + 30 * PATIENCE
+        while True:
+            code, reply = self.check()
+            broken = [f"{c['name']}: {c['text']} ({c['faults']} faults)" for c in reply["checks"]
+                      if c["outcome"] == "broken"]
+            expect(code == 0 and reply["fine"] and not broken, f"records do not agree: {broken}")
+            if reply["idle"] or not idle:
+                return reply
+            expect(time.monotonic() < deadline, f"does not become idle: {reply}")
+            time.sleep(0.05)
 
     def expect_back_to(self, before):
         """The idle state, waiting a little for the last descriptors to close."""
