@@ -81,7 +81,7 @@ static bool worker_rests(const struct worker *worker)
 static bool is_idle(const struct supervisor *supervisor)
 {
     if (supervisor->phase != SUPERVISOR_SERVING || supervisor->slots.free_count != SLOTS_MAX ||
-        supervisor->jobs.active.count > 0)
+        supervisor->jobs.active.count > 0 || supervisor->resize.is_open)
         return false;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         if (!worker_rests(&supervisor->workers.entries[i]))

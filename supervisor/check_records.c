@@ -168,15 +168,14 @@ static bool entry_is_held(const struct slab_ring_entry *entry)
     return state == SLAB_HELD || state == SLAB_READY;
 }
 
-static void check_entry(const struct memory_ring *ring, uint32_t index,
+static void check_entry(const struct slab_ring_entry *entry, uint32_t slab,
                         const struct holders *holders, struct check_finding *finding)
 {
-    const struct slab_ring_entry *entry = &ring->ring.table->entries[index];
-    uint32_t slab = ring->first + index;
     bool is_held = entry_is_held(entry);
     const struct slot *slot = holders->slots[slab];
-    if (LOAD(entry->state) != SLAB_ABSENT && LOAD(entry->slab) != slab)
-        check_fault(finding, "slab %u is called %u in its ring's table", slab, LOAD(entry->slab));
+    if (LOAD(entry->state) == SLAB_ABSENT || LOAD(entry->slab) != slab)
+        check_fault(finding, "slab %u is not there in its ring's table, or is called %u", slab,
+                    LOAD(entry->slab));
     if (holders->counts[slab] != (is_held ? 1 : 0)) {
         check_fault(finding, "slab %u is %s in its ring's table and %u slots have it", slab,
                     is_held ? "held" : "free", holders->counts[slab]);
@@ -195,34 +194,70 @@ static void check_entry(const struct memory_ring *ring, uint32_t index,
     }
 }
 
-static void check_ring(const struct memory_ring *ring, const struct holders *holders,
+struct ring_counts {
+    uint32_t there, leaving, ringed; /* slabs, by the state of their places */
+};
+
+/* Each slab by its place: what is issued agrees with the entry, the rest is held by nobody. */
+static void check_places(const struct memory *memory, const struct holders *holders,
+                         struct ring_counts counts[static RINGS_MAX], struct check_finding *finding)
+{
+    for (uint32_t slab = 0; slab < SLABS_MAX; slab++) {
+        const struct memory_place *place = &memory->places[slab];
+        const struct slot *slot = holders->slots[slab];
+        if (place->state != MEMORY_SLAB_RINGED && holders->counts[slab] > 0)
+            check_fault(finding, "slab %u is not in its ring and %u slots have it", slab,
+                        holders->counts[slab]);
+        if (place->state == MEMORY_SLAB_NONE)
+            continue;
+        if (slab >= memory->slab_count || place->ring >= memory->ring_count ||
+            !memory->rings[place->ring].ring.table || place->entry >= SLABS_MAX) {
+            check_fault(finding, "slab %u belongs to ring %u, which is none", slab, place->ring);
+            continue;
+        }
+        const struct memory_ring *ring = &memory->rings[place->ring];
+        counts[place->ring].there += place->state != MEMORY_SLAB_LEAVING;
+        counts[place->ring].leaving += place->state == MEMORY_SLAB_LEAVING;
+        if (place->state != MEMORY_SLAB_RINGED)
+            continue;
+        counts[place->ring].ringed++;
+        if (ring->entries[place->entry] != slab || (slot && slot->ring != place->ring))
+            check_fault(finding, "slab %u has another place than its ring or its slot thinks",
+                        slab);
+        check_entry(&ring->ring.table->entries[place->entry], slab, holders, finding);
+    }
+}
+
+static void check_ring(const struct memory_ring *ring, const struct ring_counts *counts,
                        struct check_finding *finding, uint32_t *held_count)
 {
     const struct slab_ring_table *table = ring->ring.table;
     uint32_t held = 0, there = 0, count = LOAD(table->entry_count);
     uint64_t oldest = LOAD(table->head);
     if (count > SLABS_MAX) {
-        check_fault(finding, "a ring's table has %u entries", count);
+        check_fault(finding, "the table of ring %s has %u entries", ring->name, count);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct slab_ring_entry *entry = &table->entries[i];
-        check_entry(ring, i, holders, finding);
         there += LOAD(entry->state) != SLAB_ABSENT;
         if (!entry_is_held(entry))
             continue;
         held++;
         oldest = LOAD(entry->ticket) < oldest ? LOAD(entry->ticket) : oldest;
     }
-    if (there != ring->count || there != LOAD(table->slab_count))
-        check_fault(finding, "a ring of %u slabs has %u in its table, which counts %u", ring->count,
-                    there, LOAD(table->slab_count));
+    if (counts->there != ring->count || counts->leaving != ring->leaving)
+        check_fault(finding, "ring %s has %u slabs and %u that leave, and counts %u and %u",
+                    ring->name, counts->there, counts->leaving, ring->count, ring->leaving);
+    if (there != counts->ringed || there != LOAD(table->slab_count))
+        check_fault(finding, "ring %s issues %u slabs, its table has %u and counts %u", ring->name,
+                    counts->ringed, there, LOAD(table->slab_count));
     if (held != LOAD(table->occupancy))
-        check_fault(finding, "%u slabs of a ring are held, its table counts %u", held,
+        check_fault(finding, "%u slabs of ring %s are held, its table counts %u", held, ring->name,
                     LOAD(table->occupancy));
     if (oldest != LOAD(table->tail))
-        check_fault(finding, "the oldest ticket held of a ring is %" PRIu64 ", its tail %" PRIu64,
-                    oldest, LOAD(table->tail));
+        check_fault(finding, "the oldest ticket held of ring %s is %" PRIu64 ", its tail %" PRIu64,
+                    ring->name, oldest, LOAD(table->tail));
     *held_count += held;
 }
 
@@ -236,7 +271,7 @@ static void check_reclaimable(const struct supervisor *supervisor, struct check_
         for (uint32_t at = slots->reclaim_first[ring]; at != SLOT_NONE;) {
             const struct slot *slot = slot_at(supervisor, at);
             if (!slot || listed++ > SLOTS_MAX || !slot->is_reclaimable || slot->slab < 0 ||
-                slot->reclaim_previous != previous || slot->circuit->ring != ring) {
+                slot->reclaim_previous != previous || slot->ring != ring) {
                 check_fault(finding, "the list of slabs to take early is broken at slot %u", at);
                 return;
             }
@@ -255,17 +290,17 @@ static void check_reclaimable(const struct supervisor *supervisor, struct check_
 void check_slabs(const struct supervisor *supervisor, struct check_finding *finding)
 {
     const struct memory *memory = &supervisor->memory;
+    struct ring_counts counts[RINGS_MAX] = {{0}};
     struct holders holders;
-    uint32_t held = 0, in_rings = 0;
+    uint32_t held = 0, there = memory_slabs_there(memory);
     find_holders(supervisor, &holders, finding);
+    check_places(memory, &holders, counts, finding);
     for (uint32_t i = 0; i < memory->ring_count; i++) {
-        check_ring(&memory->rings[i], &holders, finding, &held);
-        in_rings += memory->rings[i].count;
+        if (memory->rings[i].ring.table)
+            check_ring(&memory->rings[i], &counts[i], finding, &held);
     }
-    if (in_rings != memory->slab_count)
-        check_fault(finding, "the rings have %u slabs, there are %u", in_rings, memory->slab_count);
     check_reclaimable(supervisor, finding);
-    check_note(finding, "%u of %u free", memory->slab_count - held, memory->slab_count);
+    check_note(finding, "%u of %u free", there - held, there);
 }
 
 /* ---- owners ---- */

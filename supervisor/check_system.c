@@ -29,7 +29,7 @@ static bool is_known_child(const struct supervisor *supervisor, pid_t pid)
         if (circuit && circuit->helper && circuit->helper->child.pid == pid)
             return true;
     }
-    return false;
+    return supervisor->resize.is_making && supervisor->resize.making.child.pid == pid;
 }
 
 struct process {
@@ -182,7 +182,7 @@ bool check_unexplained(const struct supervisor *supervisor,
     for (uint32_t i = 0; i < memory->slab_count; i++)
         ret[CHECK_DESCRIPTOR_MEMFD] -= memory->slabs[i].fd >= 0;
     for (uint32_t i = 0; i < memory->ring_count; i++)
-        ret[CHECK_DESCRIPTOR_MEMFD] -= memory->rings[i].ring.fd >= 0;
+        ret[CHECK_DESCRIPTOR_MEMFD] -= memory->rings[i].ring.table != NULL;
     for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {
         const struct circuit *circuit = supervisor->circuits.entries[key];
         if (!circuit)
