@@ -32,6 +32,11 @@ void close_later_destroy(void)
     closers = NULL;
 }
 
+bool close_later_is_done(void)
+{
+    return errands_are_done(closers);
+}
+
 static void run(struct errand *errand)
 {
     struct closing *closing = (struct closing *)((char *)errand - offsetof(struct closing, errand));

@@ -7,7 +7,11 @@
  * close_later closes at once. */
 #pragma once
 
+#include <stdbool.h>
+
 int close_later_init(void); /* 0 or -ENOMEM */
 void close_later_destroy(void);
 /* Does nothing when fd is negative. errno is kept. */
 void close_later(int fd);
+/* Nothing is still to be closed. */
+bool close_later_is_done(void);

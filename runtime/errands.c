@@ -113,6 +113,16 @@ void errands_push(struct errands *errands, struct errand *errand)
         errand->run(errand);
 }
 
+bool errands_are_done(struct errands *errands)
+{
+    if (!errands)
+        return true;
+    pthread_mutex_lock(&errands->mutex);
+    bool are_done = errands->busy == 0 && !errands->first;
+    pthread_mutex_unlock(&errands->mutex);
+    return are_done;
+}
+
 bool errands_free(struct errands *errands, unsigned timeout_ms)
 {
     struct timespec until;

@@ -16,6 +16,8 @@ struct errands;
 int errands_create(unsigned threads_max, struct errands **ret);
 /* Never blocks, unless no thread can be started and there is none: then it runs here. */
 void errands_push(struct errands *errands, struct errand *errand);
+/* Nothing waits and nothing runs. Accepts NULL. */
+bool errands_are_done(struct errands *errands);
 /* Waits up to timeout_ms until all that was pushed has been done. Errands that still wait then are
  * not run, and what hangs is left to the end of the process. Whether nothing hangs: what errands
  * refer to may go. Accepts NULL. */

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "runtime/close_later.h"
+#include "runtime/errands.h"
 #include "supervisor/supervisor.h"
 
 static const struct {
@@ -22,6 +24,7 @@ static const struct {
     [CHECK_PROCESSES] = {"processes", check_processes, false},
     [CHECK_DESCRIPTORS] = {"descriptors", check_descriptors, true},
     [CHECK_MEMORY] = {"memory", check_memory, false},
+    [CHECK_SPOOL] = {"spool", check_spool, true},
 };
 
 const char *check_item_to_string(enum check_item item)
@@ -77,11 +80,25 @@ static bool worker_rests(const struct worker *worker)
            worker_holds_nothing(worker);
 }
 
+static bool intake_rests(const struct supervisor *supervisor)
+{
+    const struct intake *intake = &supervisor->intake;
+    if (intake->first || !errands_are_done(supervisor->spool.errands) || !close_later_is_done())
+        return false;
+    for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {
+        enum intake_worker_state state = intake->workers[i].state;
+        if (state != INTAKE_DOWN && state != INTAKE_IDLE)
+            return false;
+    }
+    return true;
+}
+
 /* No partition is anywhere, nobody comes or goes, no descriptor is on its way to a request. */
 static bool is_idle(const struct supervisor *supervisor)
 {
     if (supervisor->phase != SUPERVISOR_SERVING || supervisor->slots.free_count != SLOTS_MAX ||
-        supervisor->jobs.active.count > 0 || supervisor->resize.is_open)
+        supervisor->jobs.active.count > 0 || supervisor->resize.is_open ||
+        !intake_rests(supervisor))
         return false;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         if (!worker_rests(&supervisor->workers.entries[i]))

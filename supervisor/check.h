@@ -23,6 +23,7 @@ enum check_item {
     CHECK_PROCESSES,   /* every child is known, and nobody else holds what only ours have */
     CHECK_DESCRIPTORS, /* by kind: no more and no fewer than the records explain */
     CHECK_MEMORY,      /* slabs and keys have the size and the pages they are to have */
+    CHECK_SPOOL,       /* no file that nobody wants, and bytes and files as counted */
     CHECK_ITEM_COUNT,
 };
 
@@ -92,6 +93,7 @@ void check_counters(const struct supervisor *supervisor, struct check_finding *f
 void check_processes(const struct supervisor *supervisor, struct check_finding *finding);
 void check_descriptors(const struct supervisor *supervisor, struct check_finding *finding);
 void check_memory(const struct supervisor *supervisor, struct check_finding *finding);
+void check_spool(const struct supervisor *supervisor, struct check_finding *finding);
 /* False when /proc cannot be read. */
 bool check_unexplained(const struct supervisor *supervisor,
                        int32_t ret[static CHECK_DESCRIPTOR_COUNT]);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shm/hugepages.h"
+#include "shm/intake_packet.h"
 #include "shm/port.h"
 #include "supervisor/check.h"
 #include "supervisor/supervisor.h"
@@ -27,6 +28,10 @@ static bool is_known_child(const struct supervisor *supervisor, pid_t pid)
     for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {
         const struct circuit *circuit = supervisor->circuits.entries[key];
         if (circuit && circuit->helper && circuit->helper->child.pid == pid)
+            return true;
+    }
+    for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {
+        if (supervisor->intake.workers[i].child.pid == pid)
             return true;
     }
     return supervisor->resize.is_making && supervisor->resize.making.child.pid == pid;
@@ -179,6 +184,13 @@ bool check_unexplained(const struct supervisor *supervisor,
         return false;
     for (uint32_t i = 0; i < supervisor->workers.count; i++)
         explain_worker(&supervisor->workers.entries[i], ret);
+    for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {
+        const struct intake_worker *worker = &supervisor->intake.workers[i];
+        if (worker->state == INTAKE_DOWN)
+            continue;
+        ret[CHECK_DESCRIPTOR_PIDFD] -= worker->child.pidfd >= 0;
+        ret[CHECK_DESCRIPTOR_SOCKET] -= worker->socket >= 0;
+    }
     for (uint32_t i = 0; i < memory->slab_count; i++)
         ret[CHECK_DESCRIPTOR_MEMFD] -= memory->slabs[i].fd >= 0;
     for (uint32_t i = 0; i < memory->ring_count; i++)
@@ -262,4 +274,44 @@ void check_memory(const struct supervisor *supervisor, struct check_finding *fin
     else
         check_note(finding, "%" PRIu64 " bytes of slabs, %" PRIu64 " of keys", bytes,
                    memory->key_bytes_total);
+}
+
+/* ---- spool ---- */
+
+void check_spool(const struct supervisor *supervisor, struct check_finding *finding)
+{
+    struct spool_figures figures;
+    uint64_t strangers = 0;
+    if (!supervisor->spool.space) {
+        check_skip(finding, "there is no spool");
+        return;
+    }
+    int fd = openat(supervisor->spool.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder) {
+        if (fd >= 0)
+            close(fd);
+        check_fault(finding, "the spool folder cannot be read: %s", strerror(errno));
+        return;
+    }
+    /* Nothing is in flight: no file has a job. */
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        uint64_t job;
+        uint32_t partition;
+        bool is_part;
+        if (entry->d_name[0] == '.')
+            continue;
+        if (intake_name_parse(entry->d_name, &job, &partition, &is_part) < 0)
+            strangers++;
+        else
+            check_fault(finding, "%s lies in the spool, and its job has ended", entry->d_name);
+    }
+    closedir(folder);
+    spool_figures(supervisor, &figures);
+    if (figures.bytes != 0 || figures.files != 0 || figures.pending_bytes != 0)
+        check_fault(finding,
+                    "the spool counts %" PRIu64 " files, %" PRIu64 " bytes and %" PRIu64
+                    " bytes to come, and none is wanted",
+                    figures.files, figures.bytes, figures.pending_bytes);
+    check_note(finding, "empty; %" PRIu64 " files of others", strangers);
 }

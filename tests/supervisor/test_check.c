@@ -380,6 +380,28 @@ TEST(finds_a_slab_without_its_memory)
     rig_down();
 }
 
+TEST(finds_a_file_in_the_spool_that_nobody_wants)
+{
+    char folder[96], file[128];
+    rig_up();
+    snprintf(folder, sizeof folder, "%s/spool", rig.folder);
+    snprintf(file, sizeof file, "%s/7-0", folder);
+    rig.supervisor.config.spool_directory = folder;
+    ASSERT_INT(spool_open(&rig.supervisor), 0);
+    assert_fine();
+    ASSERT_INT(report.findings[CHECK_SPOOL].outcome, CHECK_FINE);
+    close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    assert_broken(CHECK_SPOOL, "7-0 lies in the spool");
+    unlink(file);
+    spool_reserve(&rig.supervisor, 100);
+    assert_broken(CHECK_SPOOL, "100 bytes to come");
+    spool_release(&rig.supervisor, 100);
+    assert_fine();
+    spool_close(&rig.supervisor);
+    rmdir(folder);
+    rig_down();
+}
+
 TEST_MAIN(
     CASE(random_work_with_deaths_and_cancels_breaks_nothing),
     CASE(an_idle_service_is_said_to_be_idle_and_a_busy_one_busy),
