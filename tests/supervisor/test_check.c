@@ -410,4 +410,5 @@ TEST_MAIN(
     CASE(finds_an_owner_without_its_slot_and_a_slot_without_its_owner),
     CASE(finds_a_partition_that_went_missing), CASE(finds_counts_of_circuits_and_bytes_that_drift),
     CASE(finds_a_child_that_nobody_knows), CASE(finds_a_worker_that_is_said_to_run_and_does_not),
-    CASE(finds_descriptors_that_leak_or_were_closed_by_kind), CASE(finds_a_slab_without_its_memory))
+    CASE(finds_descriptors_that_leak_or_were_closed_by_kind), CASE(finds_a_slab_without_its_memory),
+          CASE(finds_a_file_in_the_spool_that_nobody_wants))
