@@ -109,6 +109,12 @@ def system_tests(totals, folder, patience, names):
                         **environment))
 
 
+def boot_test(totals):
+    """Real systemd in a container, with the packages in build-deb."""
+    totals.add("boot", *run(["/usr/bin/python3", "tests/boot/test_boot.py"], 900,
+                            CUZK_BUILD=str(ROOT / "build-test")))
+
+
 def main():
     totals, begin = Totals(), time.monotonic()
     steps = {
@@ -116,6 +122,7 @@ def main():
         "unit-asan": lambda: unit_tests(totals, "build-clang", 6),
         "fuzz": lambda: fuzzers(totals),
         "system": lambda: system_tests(totals, "build-test", 1, SYSTEM_TESTS),
+        "boot": lambda: boot_test(totals),
         "system-asan": lambda: system_tests(totals, "build-clang", 5, ("bad_input", "client")),
     }
     for name in sys.argv[1:] or steps:
