@@ -96,6 +96,24 @@ def pages_for_all_programs():
     expect_equal(sorted(programs - pages), [], "programs without a page")
 
 
+def guide_quotes_real_lines():
+    """What docs/operating.md quotes of the log and of the flags is in the source."""
+    folders = ("supervisor", "runtime", "shm", "gpu-worker", "synth-worker", "finalizer", "intake")
+    literals = []
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*.c"):
+            # Neighbouring literals are one.
+            literals.append(re.sub(r'"\s*\n?\s*"', "", path.read_text()))
+    source = "\n".join(literals)
+    guide = (ROOT / "docs" / "operating.md").read_text().split("## Alarms")[1].split("\n## ")[0]
+    quoted = []
+    for row in re.findall(r"^\| (`.*?) \|", guide, re.MULTILINE):
+        quoted += re.findall(r"`([^`]*)`", row)
+    expect(len(quoted) > 20, f"only {len(quoted)} lines are quoted")
+    missing = [q for q in quoted if q.split(":")[0] not in source]
+    expect_equal(missing, [], "quoted and in no source file")
+
+
 def well_formed_for_mandoc():
     for page in sorted(PAGES.glob("*.[1-8]")):
         complaints = [l for l in run("mandoc", "-Tlint", "-W", "warning", page).out.splitlines()
@@ -117,6 +135,7 @@ def main():
     suite.case("cuzk_bench_page_has_every_subcommand_and_option", bench_page)
     suite.case("libcuzk_page_has_every_function", library_page)
     suite.case("every_program_has_a_page", pages_for_all_programs)
+    suite.case("operators_guide_quotes_real_lines", guide_quotes_real_lines)
     for program, function in (("mandoc", well_formed_for_mandoc), ("man", well_formed_for_man)):
         if shutil.which(program):
             suite.case(f"pages_are_well_formed_for_{program}", function)
