@@ -65,6 +65,7 @@ struct config {
     enum loop_kind event_loop;
     enum log_level log_level;
     enum sandbox_policy sandbox;
+    uint64_t stall_timeout_ns;
     uint32_t attempts_max;
     uint64_t stop_timeout_ns;
 

@@ -105,6 +105,11 @@ const struct option options[] = {
      "checked all the same; off is for finding faults."},
     {"Supervisor", "AttemptsMax", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(attempts_max), "5", 1,
      100, NULL, "How often a partition may take a worker down before its job fails."},
+    {"Supervisor", "StallTimeout", OPTION_PLAIN, OPTION_TIME, IN_CONFIG(stall_timeout_ns), "2min",
+     0, 24 * 3600 * SECOND, NULL,
+     "A worker that has something to do and makes no progress for so long is killed and replaced; "
+     "one that advances, however slowly, never is. Starting may take twice, giving heap memory "
+     "back five times as long. 0: never."},
     {"Supervisor", "StopTimeout", OPTION_PLAIN, OPTION_TIME, IN_CONFIG(stop_timeout_ns), "30s",
      SECOND / 10, 3600 * SECOND, NULL,
      "How long a stop goes on with the jobs taken before it ends the workers."},

@@ -251,6 +251,12 @@ void child_destroy(struct child *child)
     *child = (struct child){.pid = 0, .pidfd = -1};
 }
 
+void child_abandon(struct child *child)
+{
+    child->pid = 0;
+    child_destroy(child);
+}
+
 const char *child_status_to_string(int status, char *text, size_t room)
 {
     if (WIFEXITED(status))

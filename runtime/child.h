@@ -46,5 +46,7 @@ int child_kill(const struct child *child, int signal);
 int child_reap(struct child *child, int *ret_status);
 /* Closes the pidfd. A child not yet reaped is killed and waited for. */
 void child_destroy(struct child *child);
+/* Closes the pidfd of a child that the kernel does not let die, without waiting for it. */
+void child_abandon(struct child *child);
 /* "exit code 3", "killed by SIGKILL", ... into text; returns text. */
 const char *child_status_to_string(int status, char *text, size_t room);

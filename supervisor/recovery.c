@@ -18,13 +18,56 @@ static void explain(struct worker *worker, int status, char *ret, size_t room);
 static void put_back(struct worker *worker, const char *how);
 static void note_failed_start(struct worker *worker, int status);
 
+/* The slab of a partition that a worker may still write stays with the worker. */
+static void keep_slab(struct worker *worker, struct slot *slot)
+{
+    if (slot->slab < 0 || worker->kind == WORKER_FINALIZER) /* maps none */
+        return;
+    slots_reclaimable_remove(&worker->supervisor->slots, slot);
+    worker->slabs_left[worker->slabs_left_count++] = (uint32_t)slot->slab;
+    slot->slab = -1;
+}
+
+void recovery_write_off(struct worker *worker)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    char how[SLOT_FAULT_BYTES];
+    bool was_killed_for_breach = worker->state == WORKER_DOOMED;
+    if (!was_killed_for_breach)
+        completions_drain(worker);
+    snprintf(how, sizeof how, "%.160s, and cannot be ended",
+             worker->killed_why[0] ? worker->killed_why : worker->name);
+    log_error("%s (process %d) was killed %d s ago and is not gone: it is written off with %u "
+              "partitions, which start over; its index, device and slabs stay with it until it is "
+              "gone",
+              worker->name, (int)worker->child.pid, WORKER_KILL_S_MAX, worker->held_count);
+    worker->state = WORKER_WRITTEN_OFF;
+    for (uint32_t i = 0; i < worker->held_count; i++)
+        keep_slab(worker, &supervisor->slots.entries[worker->held[i]]);
+    put_back(worker, how);
+}
+
+static void release_left(struct worker *worker)
+{
+    struct supervisor *supervisor = worker->supervisor;
+    for (uint32_t i = 0; i < worker->slabs_left_count; i++)
+        memory_release(&supervisor->memory, worker->slabs_left[i]);
+    log_info("%s, which was written off, is gone at last, and its %u slabs are free again",
+             worker->name, worker->slabs_left_count);
+    worker->slabs_left_count = 0;
+}
+
 void recovery_run(struct worker *worker, int status)
 {
+    if (worker->state == WORKER_WRITTEN_OFF) {
+        release_left(worker);
+        return;
+    }
     struct supervisor *supervisor = worker->supervisor;
     char how[SLOT_FAULT_BYTES];
 
     /* What it had finished before it died counts. Nothing that we killed for a breach said does. */
-    if (worker->state != WORKER_DOOMED && worker->state != WORKER_WRITTEN_OFF)
+    if (worker->state != WORKER_DOOMED)
         completions_drain(worker);
     explain(worker, status, how, sizeof how);
     bool is_wanted = worker->is_wanted_end || supervisor->phase >= SUPERVISOR_STOPPING;
@@ -33,7 +76,7 @@ void recovery_run(struct worker *worker, int status)
     } else if (worker->ready_ns == 0) {
         note_failed_start(worker, status);
     } else {
-        if (worker->state != WORKER_DOOMED)
+        if (worker->state != WORKER_DOOMED && worker->state != WORKER_KILLED)
             snprintf(worker->last_error, sizeof worker->last_error, "%s", how);
         log_warn("%s (%s) is gone with %u partitions in hand; they are put back and it is "
                  "replaced",
@@ -60,7 +103,9 @@ static void explain(struct worker *worker, int status, char *ret, size_t room)
     uint32_t stage =
         atomic_load_explicit(&worker->channel.layout->progress.stage, memory_order_relaxed);
     child_status_to_string(status, text, sizeof text);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_DEVICE) {
+    if (worker->killed_why[0]) {
+        snprintf(ret, room, "%s", worker->killed_why);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_DEVICE) {
         copy_last_words(worker, words);
         snprintf(ret, room, "%.224s, %s", words[0] ? words : "a sticky device error", worker->name);
     } else if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX) {
@@ -99,6 +144,8 @@ static void note_failed_start(struct worker *worker, int status)
     struct supervisor *supervisor = worker->supervisor;
     char text[CHANNEL_LAST_WORDS_BYTES];
     copy_last_words(worker, text);
+    if (worker->killed_why[0])
+        snprintf(text, sizeof text, "%s", worker->killed_why);
     if (!text[0])
         child_status_to_string(status, text, sizeof text);
     snprintf(worker->last_error, sizeof worker->last_error, "cannot start: %.400s", text);

@@ -11,7 +11,8 @@
  * finalizer; ENDING whichever held it; in every other state the supervisor. Slab: bound from
  * SYNTHESIZING on until a terminal state, unless reclaimed at UPLOADED or later.
  *
- * Recovery: what "lost" does above, whether the owner died or blamed its device. Input at fault, a
+ * Recovery: what "lost" does above, whether the owner died or blamed its device. The slab of one
+ * whose owner cannot be killed stays with that owner, and the partition starts over without. Input at fault, a
  * failed pairing check or spent attempts: FAILED. Cancel: at once where no worker holds the slot,
  * else ENDING until the owner answers anything or is dead, since until then it may still write the
  * slab. Terminal states last only until the job has taken note of them. */
@@ -104,7 +105,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
         [SLOT_EVENT_REFUSED]          = TO(FAILED, FROM_OWNER),
         [SLOT_EVENT_DROPPED]          = NO,
         [SLOT_EVENT_LOST]             = TO(QUEUED, DISOWN | UNBIND | ENQUEUE),
-        [SLOT_EVENT_LOST_SLABLESS]    = NO,
+        [SLOT_EVENT_LOST_SLABLESS]    = TO(QUEUED, DISOWN | ENQUEUE), /* it was written off */
         [SLOT_EVENT_LOST_SPENT]       = TO(FAILED, FROM_OWNER),
         [SLOT_EVENT_CANCEL]           = TO(ENDING, TELL),
         [SLOT_EVENT_RECLAIM]          = NO,
@@ -140,7 +141,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
         [SLOT_EVENT_REFUSED]          = TO(FAILED, FROM_OWNER),
         [SLOT_EVENT_DROPPED]          = NO,
         [SLOT_EVENT_LOST]             = TO(READY, DISOWN | ENQUEUE),
-        [SLOT_EVENT_LOST_SLABLESS]    = NO,
+        [SLOT_EVENT_LOST_SLABLESS]    = TO(QUEUED, DISOWN | ENQUEUE), /* it was written off */
         [SLOT_EVENT_LOST_SPENT]       = TO(FAILED, FROM_OWNER),
         [SLOT_EVENT_CANCEL]           = TO(ENDING, TELL),
         [SLOT_EVENT_RECLAIM]          = NO,

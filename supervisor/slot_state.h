@@ -36,7 +36,7 @@ enum slot_event {
     SLOT_EVENT_DROPPED, /* because the supervisor had asked */
     /* The owner is certainly dead, or blames its device or memory. */
     SLOT_EVENT_LOST,          /* a slab is bound */
-    SLOT_EVENT_LOST_SLABLESS, /* the slab was reclaimed early */
+    SLOT_EVENT_LOST_SLABLESS, /* the slab was reclaimed early, or stays with an owner written off */
     SLOT_EVENT_LOST_SPENT,    /* and no attempt is left */
     SLOT_EVENT_CANCEL,        /* asked by the client, or another partition of the job failed */
     SLOT_EVENT_RECLAIM,       /* a grant needs the slab */

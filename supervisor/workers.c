@@ -20,6 +20,7 @@
 #include "supervisor/programs.h"
 #include "supervisor/recovery.h"
 #include "supervisor/slab_deliveries.h"
+#include "supervisor/stalls.h"
 #include "supervisor/supervisor.h"
 #include "supervisor/worker_orders.h"
 
@@ -72,6 +73,8 @@ static void take_apart(struct worker *worker)
     if (worker->bell_watch.on_ready)
         loop_remove(loop, &worker->bell_watch);
     worker->death_watch = worker->bell_watch = (struct loop_watch){0};
+    if (worker->state == WORKER_WRITTEN_OFF)
+        child_abandon(&worker->child); /* waiting for it would be for ever */
     child_destroy(&worker->child);
     cgroup_close(&worker->cgroup);
     worker->bury_at_ns = 0;
@@ -91,6 +94,8 @@ static void take_apart(struct worker *worker)
     slab_deliveries_forget(worker);
     worker->is_caught_up = worker->has_untold = false;
     worker->delayed_until_ns = worker->killed_ns = 0;
+    worker->killed_why[0] = '\0';
+    worker->liveness = (struct liveness){0};
     worker->state = WORKER_DOWN;
 }
 
@@ -219,6 +224,7 @@ static bool may_start(const struct worker *worker)
 void workers_tick(struct supervisor *supervisor)
 {
     worker_orders_tick(supervisor);
+    stalls_tick(supervisor);
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         struct worker *worker = &supervisor->workers.entries[i];
         if (may_start(worker) && supervisor->now_ns >= worker->restart_at_ns)
@@ -234,7 +240,7 @@ void workers_tick(struct supervisor *supervisor)
 
 uint64_t workers_deadline(const struct supervisor *supervisor)
 {
-    uint64_t deadline_ns = UINT64_MAX;
+    uint64_t deadline_ns = stalls_deadline(supervisor);
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         const struct worker *worker = &supervisor->workers.entries[i];
         if (may_start(worker) && worker->restart_at_ns < deadline_ns)

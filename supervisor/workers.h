@@ -12,6 +12,7 @@
 #include "runtime/loop.h"
 #include "shm/channel.h"
 #include "supervisor/busy.h"
+#include "supervisor/liveness.h"
 #include "supervisor/worker_calls.h"
 #include "supervisor/worker_orders.h"
 
@@ -104,9 +105,11 @@ struct worker {
     bool is_draining;   /* nothing more is granted to this process, and then it ends */
     bool is_wanted_end; /* it was told so, or killed for it: costs no attempt, makes no suspects */
 
-    uint64_t killed_ns; /* SIGKILL was sent; 0: not */
-    uint64_t died_ns;   /* its predecessor, for the time to the next grant; 0: counted */
-    int slabs_left[GRANTS_HELD_MAX]; /* of one that is written off: bound until it is gone */
+    struct liveness liveness;
+    char killed_why[192]; /* of one that stood still, "" otherwise: what its partitions are told */
+    uint64_t killed_ns;   /* SIGKILL was sent; 0: not */
+    uint64_t died_ns;     /* its predecessor, for the time to the next grant; 0: counted */
+    uint32_t slabs_left[GRANTS_HELD_MAX]; /* of one that is written off: bound until it is gone */
     uint32_t slabs_left_count;
 };
 
@@ -116,6 +119,7 @@ struct workers {
     char *paths[WORKER_KIND_COUNT]; /* executables; [WORKER_SYNTH] also prepares and loads keys */
     char **environment;             /* of every child: without what is for us alone */
     uint64_t last_order;
+    uint64_t looked_ns; /* for stalls */
 };
 
 /* Finds the executables and lays out the table. Logs what is missing. */

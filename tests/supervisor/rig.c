@@ -105,8 +105,10 @@ void rig_close(struct rig *rig)
 {
     struct supervisor *supervisor = &rig->supervisor;
     char path[128];
-    for (unsigned i = 0; i < RIG_WORKERS; i++)
-        worker_down(rig, i);
+    for (unsigned i = 0; i < RIG_WORKERS; i++) {
+        if (supervisor->workers.entries[i].channel.layout)
+            worker_down(rig, i);
+    }
     free(supervisor->workers.entries);
     free(rig->circuit);
     slots_destroy(&supervisor->slots);
@@ -168,6 +170,10 @@ void rig_take(struct rig *rig, unsigned i)
     struct message message;
     close_descriptors(worker->courier);
     while (channel_take_grant(&rig->supervisor.workers.entries[i].channel, &message) > 0) {
+        if (message.operation == OPERATION_STOP || message.operation == OPERATION_TRIM) {
+            worker->is_told_to_stop |= message.operation == OPERATION_STOP;
+            continue;
+        }
         if (message.operation == OPERATION_CANCEL) {
             note_cancel(worker, &message);
             continue;
@@ -184,8 +190,10 @@ void rig_turn(struct rig *rig)
     rig->supervisor.now_ns = clock_now_ns();
     workers_tick(&rig->supervisor);
     grants_run(&rig->supervisor);
-    for (unsigned i = 0; i < RIG_WORKERS; i++)
-        rig_take(rig, i);
+    for (unsigned i = 0; i < RIG_WORKERS; i++) {
+        if (rig->supervisor.workers.entries[i].channel.layout)
+            rig_take(rig, i);
+    }
 }
 
 static void forget(struct rig_worker *worker, unsigned h)
@@ -227,6 +235,26 @@ void rig_say(struct rig *rig, unsigned i, const struct message *message)
 void rig_deliver(struct rig *rig, unsigned i)
 {
     completions_drain(&rig->supervisor.workers.entries[i]);
+}
+
+void rig_up(struct rig *rig, unsigned i)
+{
+    worker_up(rig, i);
+}
+
+void rig_end(struct rig *rig, unsigned i)
+{
+    struct worker *worker = &rig->supervisor.workers.entries[i];
+    recovery_run(worker, worker->state == WORKER_STOPPING ? 0 : SIGKILL);
+    worker_down(rig, i);
+    worker->state = WORKER_DOWN;
+    worker->killed_ns = 0;
+    worker->killed_why[0] = '\0';
+    worker_orders_ended(worker);
+    if (!worker_orders_wants(worker))
+        return;
+    worker_up(rig, i);
+    worker_orders_started(worker);
 }
 
 void rig_kill(struct rig *rig, unsigned i)

@@ -19,6 +19,7 @@ struct rig_worker {
     struct message held[GRANTS_HELD_MAX];
     bool is_uploaded[GRANTS_HELD_MAX], is_cancelled[GRANTS_HELD_MAX];
     unsigned held_count;
+    bool is_told_to_stop;
 };
 
 struct rig {
@@ -43,5 +44,9 @@ struct message rig_answer_to(struct rig *rig, unsigned i, unsigned h, enum blame
 void rig_say(struct rig *rig, unsigned i, const struct message *message);
 /* The supervisor hears worker i. */
 void rig_deliver(struct rig *rig, unsigned i);
+/* The process has ended; a new one comes up where one is wanted. Orders hear of both. */
+void rig_end(struct rig *rig, unsigned i);
+/* A new process of a worker that is down. */
+void rig_up(struct rig *rig, unsigned i);
 /* Death by SIGKILL, recovery, and a new process. */
 void rig_kill(struct rig *rig, unsigned i);
