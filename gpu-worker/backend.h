@@ -27,7 +27,7 @@
 #include "groth16/key/prepared.h"
 
 enum {
-    BACKEND_ABI = 2,
+    BACKEND_ABI = 3,
     BACKEND_PARTITIONS_MAX = GRANTS_HELD_MAX,
     /* Loads and drops not yet answered. */
     BACKEND_KEY_CALLS_MAX = KEY_CALLS_HELD_MAX,
@@ -161,6 +161,10 @@ struct backend_ops {
     void (*cancel)(struct backend *backend, uint64_t id);
     /* 1 with the next event, 0 when there is none. */
     int (*poll)(struct backend *backend, struct backend_event *ret_event);
+    /* A figure that changes with every piece of work that has come to an end, events or not: by it
+     * a slow device is told from one that hangs. Pieces end every few seconds at the latest. NULL:
+     * the events are all there is. */
+    uint64_t (*progress)(const struct backend *backend);
 };
 
 const char *backend_phase_to_string(enum backend_phase phase);

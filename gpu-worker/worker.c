@@ -22,6 +22,10 @@ static const enum phase gpu_phases[BACKEND_PHASE_COUNT] = {
     [BACKEND_PHASE_MSM_H] = PHASE_MSM_H,
 };
 
+enum {
+    GPU_PROGRESS_NS = 250000000, /* how often a long computation is looked at */
+};
+
 static_assert((int)SUMS_BYTES_MAX <= (int)MESSAGE_PAYLOAD_BYTES, "the five sums fit an answer");
 
 static unsigned gpu_reap(struct gpu_worker *worker);
@@ -29,6 +33,7 @@ static int gpu_take(struct gpu_worker *worker);
 static unsigned gpu_start(struct gpu_worker *worker);
 static unsigned gpu_held_count(const struct gpu_worker *worker);
 static uint64_t gpu_deadline_ns(const struct gpu_worker *worker);
+static void gpu_show_progress(struct gpu_worker *worker);
 static void gpu_on_events(struct loop_watch *watch, uint32_t events);
 
 int gpu_worker_start(struct gpu_worker *worker, char *ret_text)
@@ -55,6 +60,7 @@ int gpu_worker_run(struct gpu_worker *worker)
             break;
         work += (unsigned)error;
         work += gpu_start(worker);
+        gpu_show_progress(worker);
         worker_publish(&worker->frame);
         if (worker->frame.is_stopping && gpu_held_count(worker) == 0)
             return WORKER_EXIT_STOPPED;
@@ -88,9 +94,21 @@ static unsigned gpu_held_count(const struct gpu_worker *worker)
 
 static uint64_t gpu_deadline_ns(const struct gpu_worker *worker)
 {
-    if (worker->device.poll_interval_ns == 0 || gpu_held_count(worker) == 0)
+    uint64_t interval_ns = worker->device.poll_interval_ns;
+    if (gpu_held_count(worker) == 0)
         return UINT64_MAX;
-    return worker->frame.turn_ns + worker->device.poll_interval_ns;
+    if (worker->ops->progress && (interval_ns == 0 || interval_ns > GPU_PROGRESS_NS))
+        interval_ns = GPU_PROGRESS_NS;
+    return interval_ns ? worker->frame.turn_ns + interval_ns : UINT64_MAX;
+}
+
+/* What the backend has done without an event of its own. */
+static void gpu_show_progress(struct gpu_worker *worker)
+{
+    struct channel_progress *progress = &worker->frame.port.channel.layout->progress;
+    if (worker->ops->progress)
+        atomic_store_explicit(&progress->compute_steps, worker->ops->progress(worker->backend),
+                              memory_order_relaxed);
 }
 
 /* Answers: to the supervisor, once for each grant. */

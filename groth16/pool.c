@@ -30,6 +30,7 @@ struct pool {
     void *context;
     size_t count;
     _Alignas(64) atomic_size_t next; /* relaxed: the lock orders what tasks read and write */
+    _Alignas(64) _Atomic uint64_t steps;
 
     pthread_t handles[];
 };
@@ -38,8 +39,10 @@ static void take_tasks(struct pool *pool, void (*task)(void *, size_t), void *co
 {
     size_t index;
 
-    while ((index = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < count)
+    while ((index = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed)) < count) {
         task(context, index);
+        pool_step(pool);
+    }
 }
 
 static void *pool_thread(void *argument)
@@ -118,12 +121,24 @@ unsigned pool_threads(const struct pool *pool)
     return pool->threads;
 }
 
+void pool_step(struct pool *pool)
+{
+    atomic_fetch_add_explicit(&pool->steps, 1, memory_order_relaxed);
+}
+
+uint64_t pool_steps(const struct pool *pool)
+{
+    return atomic_load_explicit(&pool->steps, memory_order_relaxed);
+}
+
 void pool_run(struct pool *pool, size_t count, void (*task)(void *context, size_t index),
               void *context)
 {
     if (pool->started == 0 || count <= 1) {
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             task(context, i);
+            pool_step(pool);
+        }
         return;
     }
     pthread_mutex_lock(&pool->lock);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct pool;
 
@@ -12,6 +13,12 @@ struct pool;
 int pool_create(unsigned threads, struct pool **ret_pool);
 void pool_free(struct pool *pool);
 unsigned pool_threads(const struct pool *pool);
+
+/* Counts one more piece of work: by tasks that are long, beside the one that pool_run counts for
+ * each task. Any thread. */
+void pool_step(struct pool *pool);
+/* Pieces so far: changes while a run moves, however slowly. Any thread. */
+uint64_t pool_steps(const struct pool *pool);
 
 /* Calls task(context, i) once for every i < count, on all threads, in no order; returns when all
  * are done. Tasks are taken one at a time from a shared counter. */

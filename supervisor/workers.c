@@ -467,7 +467,7 @@ bool worker_is_present(const struct worker *worker)
 
 bool worker_holds_nothing(const struct worker *worker)
 {
-    return worker->held_count == 0 && worker->key_calls == 0 &&
+    return worker->held_count == 0 && worker->key_calls == 0 && worker->slab_calls == 0 &&
            worker->trim.state != WORKER_TRIM_OPEN;
 }
 

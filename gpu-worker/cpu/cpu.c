@@ -402,6 +402,11 @@ static void *cpu_drive(void *context)
     return NULL;
 }
 
+static uint64_t cpu_progress(const struct backend *backend)
+{
+    return pool_steps(backend->pool);
+}
+
 const struct backend_ops backend_cpu = {
     .name = "cpu",
     .abi = BACKEND_ABI,
@@ -414,4 +419,5 @@ const struct backend_ops backend_cpu = {
     .start = cpu_start,
     .cancel = cpu_cancel,
     .poll = cpu_poll,
+    .progress = cpu_progress,
 };

@@ -437,6 +437,11 @@ static int cuda_poll(struct backend *backend, struct backend_event *ret_event)
     return found;
 }
 
+static uint64_t cuda_progress(const struct backend *backend)
+{
+    return atomic_load_explicit(&backend->moves, memory_order_relaxed);
+}
+
 const struct backend_ops cuzk_backend_plugin = {
     .name = "cuda",
     .abi = BACKEND_ABI,
@@ -451,4 +456,5 @@ const struct backend_ops cuzk_backend_plugin = {
     .start = cuda_start,
     .cancel = cuda_cancel,
     .poll = cuda_poll,
+    .progress = cuda_progress,
 };

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "gpu-worker/backend.h"
 #include "gpu-worker/cuda/arena.h"
@@ -85,6 +86,7 @@ struct backend {
     struct timeline timeline;
     void *piece_events[KEY_PIECES], *load_event; /* of the key that is being loaded */
     uint64_t launches;
+    _Atomic uint64_t moves;    /* turns in which something had happened or was begun; all read it */
     struct backend *next_lost; /* of those closed; see cuda_close */
     bool is_odd;               /* an event answered neither yes nor no in this turn */
     unsigned odd_turns;        /* so many such turns in a row */

@@ -73,6 +73,8 @@ void *engine_run(void *context)
         if (!backend->is_lost) {
             pthread_mutex_unlock(&backend->mutex);
             did = engine_turn(backend);
+            if (did)
+                atomic_fetch_add_explicit(&backend->moves, 1, memory_order_relaxed);
             pthread_mutex_lock(&backend->mutex);
         }
         if (!did && !backend->is_rung)

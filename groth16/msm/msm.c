@@ -354,8 +354,10 @@ static void accumulate(void *context, size_t index)
     size_t piece;
 
     while ((piece = atomic_fetch_add_explicit(&msm->next, 1, memory_order_relaxed)) <
-           msm->piece_count)
+           msm->piece_count) {
         accumulate_piece(msm, &msm->workers[index], piece);
+        pool_step(msm->pool);
+    }
 }
 
 /* A bucket that pieces cut comes as partial sums in a row. */
@@ -432,6 +434,7 @@ static void reduce(void *context, size_t index)
 
         reduce_windows(msm, &msm->workers[index], (unsigned)first,
                        (unsigned)smaller(msm->reduce_windows, windows - first));
+        pool_step(msm->pool);
     }
 }
 

@@ -107,5 +107,26 @@ TEST(owner_keeps_its_signal_mask)
     pool_free(pool);
 }
 
+static void step_twice(void *context, size_t index)
+{
+    (void)index;
+    pool_step(context);
+    pool_step(context);
+}
+
+TEST(every_task_is_a_step_and_long_ones_make_more)
+{
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        struct pool *pool;
+        ASSERT_INT(pool_create(threads, &pool), 0);
+        ASSERT_INT(pool_steps(pool), 0);
+        pool_run(pool, 10, step_twice, pool);
+        ASSERT_INT(pool_steps(pool), 30);
+        pool_run(pool, 1, step_twice, pool);
+        ASSERT_INT(pool_steps(pool), 33);
+        pool_free(pool);
+    }
+}
+
 TEST_MAIN(CASE(every_index_runs_once), CASE(ranges_cover_without_overlap), CASE(runs_are_ordered),
-          CASE(owner_keeps_its_signal_mask))
+          CASE(owner_keeps_its_signal_mask), CASE(every_task_is_a_step_and_long_ones_make_more))
