@@ -24,7 +24,7 @@ static void keep_slab(struct worker *worker, struct slot *slot)
     if (slot->slab < 0 || worker->kind == WORKER_FINALIZER) /* maps none */
         return;
     slots_reclaimable_remove(&worker->supervisor->slots, slot);
-    worker->slabs_left[worker->slabs_left_count++] = (uint32_t)slot->slab;
+    worker->slabs_left[worker->slabs_left_count++] = slot->slab;
     slot->slab = -1;
 }
 
@@ -51,7 +51,7 @@ static void release_left(struct worker *worker)
 {
     struct supervisor *supervisor = worker->supervisor;
     for (uint32_t i = 0; i < worker->slabs_left_count; i++)
-        memory_release(&supervisor->memory, worker->slabs_left[i]);
+        memory_release(&supervisor->memory, (uint32_t)worker->slabs_left[i]);
     log_info("%s, which was written off, is gone at last, and its %u slabs are free again",
              worker->name, worker->slabs_left_count);
     worker->slabs_left_count = 0;

@@ -109,7 +109,7 @@ struct worker {
     char killed_why[192]; /* of one that stood still, "" otherwise: what its partitions are told */
     uint64_t killed_ns;   /* SIGKILL was sent; 0: not */
     uint64_t died_ns;     /* its predecessor, for the time to the next grant; 0: counted */
-    uint32_t slabs_left[GRANTS_HELD_MAX]; /* of one that is written off: bound until it is gone */
+    int slabs_left[GRANTS_HELD_MAX]; /* of one that is written off: bound until it is gone */
     uint32_t slabs_left_count;
 };
 

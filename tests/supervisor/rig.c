@@ -237,7 +237,7 @@ void rig_deliver(struct rig *rig, unsigned i)
     completions_drain(&rig->supervisor.workers.entries[i]);
 }
 
-void rig_up(struct rig *rig, unsigned i)
+void rig_start(struct rig *rig, unsigned i)
 {
     worker_up(rig, i);
 }

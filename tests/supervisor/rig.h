@@ -47,6 +47,6 @@ void rig_deliver(struct rig *rig, unsigned i);
 /* The process has ended; a new one comes up where one is wanted. Orders hear of both. */
 void rig_end(struct rig *rig, unsigned i);
 /* A new process of a worker that is down. */
-void rig_up(struct rig *rig, unsigned i);
+void rig_start(struct rig *rig, unsigned i);
 /* Death by SIGKILL, recovery, and a new process. */
 void rig_kill(struct rig *rig, unsigned i);

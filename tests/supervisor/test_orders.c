@@ -160,7 +160,7 @@ TEST(a_drained_worker_stays_down_until_it_is_resumed)
     ASSERT_INT(worker_orders_resume(worker, why), 0);
     ASSERT(worker_orders_wants(worker));
     ASSERT(worker->restart_at_ns <= rig.supervisor.now_ns);
-    rig_up(&rig, SYNTH);
+    rig_start(&rig, SYNTH);
     worker_orders_started(worker);
     ASSERT_INT(worker->order.state, WORKER_ORDER_DONE);
     finish(rig_submit(&rig, 3, REQUEST_PRIORITY_NORMAL));
@@ -220,7 +220,7 @@ TEST(fewer_workers_are_drained_and_absent_and_more_come_back)
     workers_set_count(&rig.supervisor, WORKER_SYNTH, 2);
     ASSERT(worker_orders_wants(workers_find(&rig.supervisor, "synth-1")));
     ASSERT_INT(workers->count, RIG_WORKERS);
-    rig_up(&rig, SYNTH + 1);
+    rig_start(&rig, SYNTH + 1);
     /* A kind that never had so many gets new entries; nothing of the rig can start them. */
     workers_set_count(&rig.supervisor, WORKER_FINALIZER, 3);
     ASSERT_STR(workers->entries[RIG_WORKERS].name, "finalizer-2");
