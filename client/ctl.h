@@ -21,6 +21,7 @@ enum ctl_exit {
     CTL_CANCELLED = 6,
     CTL_TIMEOUT = 7,
     CTL_BROKEN = 8, /* check: something does not hold */
+    CTL_EXISTS = 9, /* the name is taken */
 };
 
 struct ctl_option {

@@ -50,10 +50,12 @@ static void print_added(const json_t *circuit)
     const char *name = json_string_value(json_object_get(circuit, "name"));
     const char *curve = json_string_value(json_object_get(circuit, "curve"));
 
-    printf("circuit %s is ready: %s, %lld constraints, %lld public inputs\n", name ? name : "?",
-           curve ? curve : "?",
-           (long long)json_integer_value(json_object_get(circuit, "constraints")),
-           (long long)json_integer_value(json_object_get(circuit, "public")));
+    const long long constraints = json_integer_value(json_object_get(circuit, "constraints"));
+    const long long public = json_integer_value(json_object_get(circuit, "public"));
+
+    printf("circuit %s is ready: %s, %lld constraint%s, %lld public input%s\n", name ? name : "?",
+           curve ? curve : "?", constraints, constraints == 1 ? "" : "s", public,
+           public == 1 ? "" : "s");
 }
 
 int ctl_circuit_add(struct ctl *ctl)

@@ -312,5 +312,6 @@ void ctl_print_help(const struct ctl *ctl, const struct ctl_verb *verbs)
     print_options(ctl_global_options);
     if (!verb)
         printf("\nExit codes: 0 ok, 1 failed or not verified, 2 usage, 3 no daemon, 4 bad input,\n"
-               "5 busy, 6 cancelled, 7 timeout.\n");
+               "5 busy, 6 cancelled, 7 timeout, 8 a check found what does not hold,\n"
+               "9 the name is taken.\n");
 }

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "client/ctl.h"
+#include "config/units.h"
+
+#define PATIENCE_NS_MIN 1000000000u           /* a daemon at work may take a moment */
+#define PATIENCE_NS_MAX UINT64_C(60000000000) /* libcuzk's own */
 
 int ctl_exit_of(enum cuzk_code code)
 {
@@ -28,10 +32,11 @@ int ctl_exit_of(enum cuzk_code code)
         return CTL_CANCELLED;
     case CUZK_TIMEOUT:
         return CTL_TIMEOUT;
+    case CUZK_EXISTS:
+        return CTL_EXISTS;
     case CUZK_DENIED:
     case CUZK_FAILED:
     case CUZK_TOO_LATE:
-    case CUZK_EXISTS:
     case CUZK_NO_MEMORY:
         break;
     }
@@ -80,12 +85,28 @@ int ctl_print_json(struct ctl *ctl, json_t *value)
     return CTL_OK;
 }
 
+/* --timeout holds also where the daemon is stopped and answers nothing at all. */
+static void bound_patience(const struct ctl *ctl, struct cuzk *cuzk)
+{
+    const char *text = ctl_value(ctl, "timeout");
+    uint64_t timeout_ns;
+
+    if (!text || units_parse_time(text, &timeout_ns) < 0 || timeout_ns >= PATIENCE_NS_MAX)
+        return;
+    if (timeout_ns < PATIENCE_NS_MIN)
+        timeout_ns = PATIENCE_NS_MIN;
+    cuzk_set_patience(cuzk, (uint32_t)(timeout_ns / 1000000u));
+}
+
 int ctl_open(struct ctl *ctl, bool is_admin, struct cuzk **ret_cuzk)
 {
     struct cuzk_error error;
     int r = is_admin ? cuzk_open_admin(ctl->socket, ret_cuzk, &error)
                      : cuzk_open(ctl->socket, ret_cuzk, &error);
-    return r == CUZK_OK ? CTL_OK : ctl_fail(ctl, &error);
+    if (r != CUZK_OK)
+        return ctl_fail(ctl, &error);
+    bound_patience(ctl, *ret_cuzk);
+    return CTL_OK;
 }
 
 json_t *ctl_json(struct ctl *ctl, char *text)
@@ -118,8 +139,9 @@ int ctl_show(struct ctl *ctl,
     struct cuzk_error error;
     struct cuzk *cuzk;
     char *text;
-    int r = ctl_open(ctl, false, &cuzk);
-
+    /* Operators see all; over the submit socket the jobs of others are not named. */
+    int r = cuzk_open_admin(ctl->socket, &cuzk, &error) == CUZK_OK ? CTL_OK
+                                                                   : ctl_open(ctl, false, &cuzk);
     if (r != CTL_OK)
         return r;
     r = ask(cuzk, &text, &error);

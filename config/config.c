@@ -50,6 +50,8 @@ void config_destroy(struct config *config)
     free(config->circuits);
     free(config->socket_path);
     free(config->admin_socket_path);
+    free(config->socket_group);
+    free(config->admin_socket_group);
     free(config->state_directory);
     free(config->spool_directory);
     free(config->cache_directory);

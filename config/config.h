@@ -58,6 +58,8 @@ struct config_origins;
 struct config {
     char *socket_path;       /* both fit sockaddr_un */
     char *admin_socket_path; /* derived from socket_path when not given; never NULL */
+    uint32_t socket_mode, admin_socket_mode;
+    char *socket_group, *admin_socket_group; /* name or number; NULL when not given */
     char *state_directory;
     char *cache_directory;
     char *spool_directory;    /* derived from state_directory when not given; never NULL */

@@ -77,6 +77,21 @@ const struct option options[] = {
      SOCKET_PATH_BYTES - 1, NULL,
      "Unix socket on which operators manage circuits and see every job. When not given: Socket= "
      "with -admin before .sock. Clients find it by that rule."},
+    {"Supervisor", "SocketMode", OPTION_PLAIN, OPTION_MODE, IN_CONFIG(socket_mode), "0660", 0, 0777,
+     NULL,
+     "Who may submit jobs: the mode of Socket=. Whoever may write to it may connect. A socket of "
+     "the service manager comes with its own."},
+    {"Supervisor", "SocketGroup", OPTION_PLAIN, OPTION_GROUP, IN_CONFIG(socket_group), "", 0, 32,
+     NULL,
+     "Group that Socket= belongs to, by name or number. When not given: the service's own. The "
+     "service must be in it, or root."},
+    {"Supervisor", "AdminSocketMode", OPTION_PLAIN, OPTION_MODE, IN_CONFIG(admin_socket_mode),
+     "0600", 0, 0777, NULL,
+     "Who may operate the service: the mode of AdminSocket=. Whoever can connect there sees every "
+     "job and may add and remove circuits."},
+    {"Supervisor", "AdminSocketGroup", OPTION_PLAIN, OPTION_GROUP, IN_CONFIG(admin_socket_group),
+     "", 0, 32, NULL,
+     "Group that AdminSocket= belongs to, as SocketGroup=; needs AdminSocketMode=0660."},
     {"Supervisor", "StateDirectory", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(state_directory),
      "/var/lib/cuzkd", 1, OPTION_PATH_BYTES, NULL, "Keeps what must survive a restart: circuits."},
     {"Supervisor", "CacheDirectory", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(cache_directory),
@@ -226,6 +241,13 @@ const char *option_range(const struct option *option, char *ret, size_t bytes)
     case OPTION_TIME:
         snprintf(ret, bytes, "%s to %s", units_print_time(option->min, low),
                  units_print_time(option->max, high));
+        break;
+    case OPTION_MODE:
+        snprintf(ret, bytes, "%04o to %04o (octal)", (unsigned)option->min, (unsigned)option->max);
+        break;
+    case OPTION_GROUP:
+        snprintf(ret, bytes, "the name or number of a group, at most %u bytes",
+                 (unsigned)option->max);
         break;
     case OPTION_DEVICES:
         snprintf(ret, bytes, "auto, or at most %d different UUIDs (GPU-... or MIG-...)",

@@ -12,6 +12,8 @@ enum option_type {
     OPTION_INTEGER, /* uint32_t */
     OPTION_CHOICE,  /* a 4-byte enum */
     OPTION_DEVICES, /* char *; config/devices.h */
+    OPTION_MODE,    /* uint32_t, in octal: of a file */
+    OPTION_GROUP,   /* char *; the name or number of a group of users, not looked up; "" is none */
 };
 
 /* Where a section may stand: [Ring], [Ring "name"]. */

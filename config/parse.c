@@ -237,6 +237,7 @@ static int refuse_value(struct parser *parser, const struct option *option, cons
         [OPTION_PATH] = "an absolute path",           [OPTION_SIZE] = "a size such as 256M",
         [OPTION_TIME] = "a time such as 30s or 2min", [OPTION_INTEGER] = "a number",
         [OPTION_CHOICE] = "one of its values",        [OPTION_DEVICES] = "a list of cards",
+        [OPTION_MODE] = "a file mode such as 0660",   [OPTION_GROUP] = "a group",
     };
     char range[RANGE_TEXT_BYTES];
     const char *key = option->key;
@@ -324,6 +325,35 @@ static int assign_path(char **field, const struct option *option, const char *va
     return 0;
 }
 
+static int parse_mode(const char *value, uint64_t *ret)
+{
+    size_t digits = strspn(value, "01234567");
+    if (digits < 3 || digits > 4 || value[digits])
+        return -EINVAL;
+    *ret = strtoull(value, NULL, 8);
+    return 0;
+}
+
+/* Names as useradd and systemd take them. */
+static int assign_group(char **field, const struct option *option, const char *value)
+{
+    char *copy = NULL;
+    if (*value) {
+        size_t bytes = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789_-.");
+        if (value[bytes] || *value == '-')
+            return -EINVAL;
+        if (bytes > option->max)
+            return -ERANGE;
+        copy = strdup(value);
+        if (!copy)
+            return -ENOMEM;
+    }
+    free(*field);
+    *field = copy;
+    return 0;
+}
+
 static int parse_number(const struct option *option, const char *value, uint64_t *ret)
 {
     switch (option->type) {
@@ -340,8 +370,11 @@ static int parse_number(const struct option *option, const char *value, uint64_t
                 return 0;
             }
         break;
+    case OPTION_MODE:
+        return parse_mode(value, ret);
     case OPTION_PATH:
     case OPTION_DEVICES:
+    case OPTION_GROUP:
         break;
     }
     return -EINVAL;
@@ -373,6 +406,8 @@ static int assign(struct config *config, const struct option *option, uint32_t i
         return assign_path((char **)field, option, value);
     if (option->type == OPTION_DEVICES)
         return assign_devices((char **)field, value);
+    if (option->type == OPTION_GROUP)
+        return assign_group((char **)field, option, value);
     int r = parse_number(option, value, &number);
     if (r < 0)
         return r;

@@ -24,7 +24,11 @@ static const char *value_text(const struct option *option, const void *base,
     switch (option->type) {
     case OPTION_PATH:
     case OPTION_DEVICES:
+    case OPTION_GROUP:
         return *(char *const *)field;
+    case OPTION_MODE:
+        snprintf(buffer, UNITS_TEXT_BYTES, "%04o", *(const uint32_t *)field);
+        return buffer;
     case OPTION_SIZE:
         return units_print_size(*(const uint64_t *)field, buffer);
     case OPTION_TIME:

@@ -24,6 +24,11 @@ static struct job *find_job(const struct answers_caller *caller, uint64_t number
     return job && (caller->is_admin || job->uid == caller->uid) ? job : NULL;
 }
 
+bool answers_may_see(const struct answers_caller *caller, uint64_t job)
+{
+    return find_job(caller, job) != NULL;
+}
+
 static void no_such_job(struct reply *reply, uint32_t message_id, uint64_t number)
 {
     char text[160];
@@ -376,7 +381,7 @@ enum answers_when answers_make(const struct answers_caller *caller, const struct
     case REQUEST_WORKERS:
     case REQUEST_CIRCUIT_LIST:
         reply_begin(reply, request->message_id);
-        status_write(reply, caller->supervisor, request->method);
+        status_write(reply, caller, request->method);
         break;
     case REQUEST_CHECK:
         reply_begin(reply, request->message_id);

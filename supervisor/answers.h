@@ -33,5 +33,7 @@ void answers_wait(const struct answers_caller *caller, uint32_t message_id, uint
 /* Whether a wait with this `seen` can be answered before its deadline. */
 bool answers_wait_is_due(const struct answers_caller *caller, uint64_t job, bool has_seen,
                          uint64_t seen);
+/* Whether the caller may hear of this job. */
+bool answers_may_see(const struct answers_caller *caller, uint64_t job);
 /* The end of circuit_add. */
 void answers_circuit(const struct circuit *circuit, uint32_t message_id, struct reply *reply);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,10 +23,14 @@ static void take_frames(struct control_client *client);
 
 static int open_listener(struct control_listener *listener)
 {
+    const struct config *config = &listener->supervisor->config;
     struct activation *activation = &listener->supervisor->activation;
     int fd = activation_take(activation, listener->is_admin ? "admin" : "submit");
     if (fd < 0)
-        return listener_open(listener->path, listener->is_admin ? 0600 : 0660);
+        return listener->is_admin
+                   ? listener_open(listener->path, config->admin_socket_mode,
+                                   config->admin_socket_group)
+                   : listener_open(listener->path, config->socket_mode, config->socket_group);
     int r = listener_adopt(fd, listener->path);
     if (r < 0)
         close(fd);
@@ -91,6 +97,47 @@ void control_close(struct supervisor *supervisor)
     control->client_count = 0;
 }
 
+/* Connections take a part of the descriptors only, or nothing else could be opened. */
+static uint32_t connections_max(const struct control_listener *listener)
+{
+    uint32_t max = listener->supervisor->descriptors_max / CONTROL_DESCRIPTORS_A_CLIENT;
+    max = max < CLIENTS_MAX ? max : CLIENTS_MAX;
+    uint32_t reserved =
+        max / 4 < CONTROL_ADMIN_CLIENTS_RESERVED ? max / 4 : CONTROL_ADMIN_CLIENTS_RESERVED;
+    return listener->is_admin ? max : max - reserved;
+}
+
+static void tell_refusal(struct supervisor *supervisor, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A client that tries again and again is not to fill the log. */
+static void tell_refusal(struct supervisor *supervisor, const char *format, ...)
+{
+    struct control *control = &supervisor->control;
+    char text[160];
+    va_list arguments;
+    if (supervisor->now_ns < control->refusal_told_ns)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    log_warn("connections are refused: %s; idle ones end after %d s", text, CONTROL_IDLE_S_MAX);
+    control->refusal_told_ns = supervisor->now_ns + UINT64_C(10000000000);
+}
+
+/* One user leaves as many places free as he takes: whoever comes next gets in. Operators do. */
+static bool has_share(const struct control_client *newcomer)
+{
+    const struct control *control = &newcomer->supervisor->control;
+    const struct control_listener *listener = &control->listeners[newcomer->is_admin];
+    uint32_t max = connections_max(listener), own = 0;
+    if (newcomer->is_admin)
+        return true;
+    for (const struct control_client *client = control->clients; client; client = client->next)
+        own += !client->is_admin && client->uid == newcomer->uid;
+    return own < max - control->client_count;
+}
+
 static int client_create(struct control_listener *listener, int fd)
 {
     struct supervisor *supervisor = listener->supervisor;
@@ -110,6 +157,13 @@ static int client_create(struct control_listener *listener, int fd)
         free(client);
         return r;
     }
+    if (!has_share(client)) {
+        tell_refusal(supervisor, "user %u has as many open as there are left for others",
+                     (unsigned)client->uid);
+        close(fd);
+        free(client);
+        return 0;
+    }
     r = stream_init(&client->stream, fd);
     if (r == 0) {
         client->watch = (struct loop_watch){.fd = fd, .events = POLLIN, .on_ready = on_client};
@@ -125,16 +179,6 @@ static int client_create(struct control_listener *listener, int fd)
     control->clients = client;
     control->client_count++;
     return 0;
-}
-
-/* Connections take a part of the descriptors only, or nothing else could be opened. */
-static uint32_t connections_max(const struct control_listener *listener)
-{
-    uint32_t max = listener->supervisor->descriptors_max / CONTROL_DESCRIPTORS_A_CLIENT;
-    max = max < CLIENTS_MAX ? max : CLIENTS_MAX;
-    uint32_t reserved =
-        max / 4 < CONTROL_ADMIN_CLIENTS_RESERVED ? max / 4 : CONTROL_ADMIN_CLIENTS_RESERVED;
-    return listener->is_admin ? max : max - reserved;
 }
 
 /* False when no more connections wait, or none can be taken. */
@@ -154,12 +198,7 @@ static bool take_connection(struct control_listener *listener)
     if (fd < 0)
         return false;
     if (control->client_count >= connections_max(listener)) {
-        if (supervisor->now_ns >= control->refusal_told_ns) {
-            log_warn("connections are refused: %u are open, the most that may be; idle ones end "
-                     "after %d s",
-                     control->client_count, CONTROL_IDLE_S_MAX);
-            control->refusal_told_ns = supervisor->now_ns + UINT64_C(10000000000);
-        }
+        tell_refusal(supervisor, "%u are open, the most that may be", control->client_count);
         close(fd);
         return true;
     }

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -51,12 +54,48 @@ static int remove_stale(const struct sockaddr_un *address)
     return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-int listener_open(const char *path, mode_t mode)
+/* (gid_t)-1, which chown leaves alone, where there is none. */
+static int find_group(const char *path, const char *group, gid_t *ret)
+{
+    *ret = (gid_t)-1;
+    if (!group)
+        return 0;
+    char *end;
+    unsigned long number = strtoul(group, &end, 10);
+    errno = 0;
+    const struct group *found = *end ? getgrnam(group) : NULL;
+    if (*end && !found) {
+        log_error("the group %s of %s is not known here: make it (groupadd), or mend SocketGroup= "
+                  "or AdminSocketGroup=",
+                  group, path);
+        return errno ? -errno : -ENOENT;
+    }
+    *ret = found ? found->gr_gid : (gid_t)number;
+    return 0;
+}
+
+static int set_access(const char *path, mode_t mode, gid_t group)
+{
+    if (group != (gid_t)-1 && chown(path, (uid_t)-1, group) < 0) {
+        int r = -errno;
+        log_error("%s cannot be given to the group %u: %s; the service must be in that group or "
+                  "run as root",
+                  path, (unsigned)group, strerror(-r));
+        return r;
+    }
+    return chmod(path, mode) < 0 ? -errno : 0;
+}
+
+int listener_open(const char *path, mode_t mode, const char *group_name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    gid_t group;
     CHECK(strlen(path) < sizeof address.sun_path);
     memcpy(address.sun_path, path, strlen(path));
-    int r = files_make_parents(path, 0755);
+    int r = find_group(path, group_name, &group);
+    if (r < 0)
+        return r;
+    r = files_make_parents(path, 0755);
     if (r < 0) {
         log_error("cannot make the folder of %s: %s", path, strerror(-r));
         return r;
@@ -71,8 +110,13 @@ int listener_open(const char *path, mode_t mode)
     mode_t before = umask(0177);
     r = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
     umask(before);
-    if (r == 0 && (chmod(path, mode) < 0 || listen(fd, LISTENER_BACKLOG) < 0))
+    bool is_bound = r == 0;
+    if (r == 0)
+        r = set_access(path, mode, group);
+    if (r == 0 && listen(fd, LISTENER_BACKLOG) < 0)
         r = -errno;
+    if (r < 0 && is_bound)
+        unlink(path);
     if (r < 0) {
         log_error("cannot listen on %s: %s", path, strerror(-r));
         close(fd);

@@ -4,8 +4,9 @@
 
 #include <sys/types.h>
 
-/* fd (non-blocking, close-on-exec) or negative errno; logs why. -EADDRINUSE: somebody listens. */
-int listener_open(const char *path, mode_t mode);
+/* fd (non-blocking, close-on-exec) or negative errno; logs why. -EADDRINUSE: somebody listens.
+ * group: its name or number; NULL: the process's own. */
+int listener_open(const char *path, mode_t mode, const char *group);
 /* Takes over a socket that the service manager listens on, after checking that it is one: fd, or
  * negative errno, logged. path: where the configuration wants it; elsewhere it is used all the
  * same, with a warning. */

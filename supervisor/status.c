@@ -8,6 +8,7 @@
 
 #include "runtime/files.h"
 #include "supervisor/resize.h"
+#include "supervisor/answers.h"
 #include "supervisor/supervisor.h"
 
 static uint64_t word(const _Atomic uint64_t *figure)
@@ -144,7 +145,8 @@ static const char *worker_state_of(const struct worker *worker)
 }
 
 /* What it works on: its own word where that names a slot it holds, else the oldest it holds. */
-static void write_work(struct reply *reply, const struct worker *worker)
+static void write_work(struct reply *reply, const struct answers_caller *caller,
+                       const struct worker *worker)
 {
     const struct supervisor *supervisor = worker->supervisor;
     const struct channel_progress *progress = &worker->channel.layout->progress;
@@ -156,9 +158,11 @@ static void write_work(struct reply *reply, const struct worker *worker)
             index = named;
     }
     const struct slot *slot = &supervisor->slots.entries[index];
-    reply_integer(reply, "slot", index);
-    reply_integer(reply, "job", slot->job);
-    reply_integer(reply, "partition", slot->partition);
+    if (answers_may_see(caller, slot->job)) {
+        reply_integer(reply, "slot", index);
+        reply_integer(reply, "job", slot->job);
+        reply_integer(reply, "partition", slot->partition);
+    }
     if (stage < PHASE_TOTAL)
         reply_string(reply, "stage", phase_to_string((enum phase)stage));
     reply_integer(reply, "age_ms", (supervisor->now_ns - slot->granted_ns) / 1000000);
@@ -190,7 +194,8 @@ static void write_orders(struct reply *reply, const struct worker *worker)
     }
 }
 
-static void write_worker(struct reply *reply, const struct worker *worker)
+static void write_worker(struct reply *reply, const struct answers_caller *caller,
+                         const struct worker *worker)
 {
     const struct channel_progress *progress =
         worker->channel.layout ? &worker->channel.layout->progress : NULL;
@@ -203,7 +208,7 @@ static void write_worker(struct reply *reply, const struct worker *worker)
     if (worker->ready_ns)
         reply_string(reply, "sandbox", sandbox_parts_to_string(worker->sandbox));
     if (worker->held_count > 0 && progress)
-        write_work(reply, worker);
+        write_work(reply, caller, worker);
     reply_integer(reply, "held", worker->held_count);
     reply_integer(reply, "restarts", worker->restarts);
     reply_integer(reply, "partitions_done",
@@ -217,12 +222,13 @@ static void write_worker(struct reply *reply, const struct worker *worker)
     reply_close(reply);
 }
 
-static void write_workers(struct reply *reply, const struct supervisor *supervisor)
+static void write_workers(struct reply *reply, const struct answers_caller *caller)
 {
+    const struct supervisor *supervisor = caller->supervisor;
     reply_array(reply, "workers");
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         if (worker_is_present(&supervisor->workers.entries[i]))
-            write_worker(reply, &supervisor->workers.entries[i]);
+            write_worker(reply, caller, &supervisor->workers.entries[i]);
     }
     reply_close(reply);
 }
@@ -361,8 +367,9 @@ static void write_slots_and_limits(struct reply *reply, const struct supervisor 
     reply_close(reply);
 }
 
-static void write_everything(struct reply *reply, const struct supervisor *supervisor)
+static void write_everything(struct reply *reply, const struct answers_caller *caller)
 {
+    const struct supervisor *supervisor = caller->supervisor;
     bool is_locked = slabs_are_locked(supervisor);
     reply_map(reply, NULL);
     reply_string(reply, "version", CUZK_VERSION);
@@ -372,7 +379,7 @@ static void write_everything(struct reply *reply, const struct supervisor *super
     write_flags(reply, supervisor, is_locked);
     write_hugepages(reply, supervisor, is_locked);
     write_rings(reply, supervisor);
-    write_workers(reply, supervisor);
+    write_workers(reply, caller);
     write_gpus(reply, supervisor);
     write_jobs(reply, supervisor);
     write_circuits(reply, supervisor);
@@ -380,17 +387,17 @@ static void write_everything(struct reply *reply, const struct supervisor *super
     reply_close(reply);
 }
 
-void status_write(struct reply *reply, const struct supervisor *supervisor,
+void status_write(struct reply *reply, const struct answers_caller *caller,
                   enum request_method method)
 {
     if (method == REQUEST_STATUS) {
-        write_everything(reply, supervisor);
+        write_everything(reply, caller);
         return;
     }
     reply_map(reply, NULL);
     if (method == REQUEST_WORKERS)
-        write_workers(reply, supervisor);
+        write_workers(reply, caller);
     else
-        write_circuits(reply, supervisor);
+        write_circuits(reply, caller->supervisor);
     reply_close(reply);
 }

@@ -166,7 +166,7 @@ def exit_codes(daemon, circuit):
     result = daemon.ctl("prove", "--circuit", "absent", "--witness", witness, *outputs)
     expect(result.code not in (0, 2, 3) and "absent" in result.err, lambda: str(result))
     result = daemon.ctl("circuit", "add", circuit.label, "--zkey", circuit.zkey)
-    expect(result.code not in (0, 3) and "exists" in result.err, lambda: str(result))
+    expect(result.code == 9 and "exists" in result.err, lambda: str(result))
     for name in ("a/b", "x" * 65, "", "a b"):
         result = daemon.ctl("circuit", "add", name, "--zkey", circuit.zkey)
         expect(result.code == 2, lambda: f"bad name {name!r}: {result}")
@@ -422,6 +422,21 @@ def require_uses_and_returns_pages(circuit):
         expect_equal(huge_pages(), (64, 64), "hugepages (total, free) after the stop")
 
 
+def stopped_daemon_is_timeout(daemon, circuit):
+    """--timeout bounds the whole call, also where nobody answers."""
+    files = ("--proof", daemon.folder / "p", "--public", daemon.folder / "q", "--timeout", "1s")
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        begin = time.monotonic()
+        for verb in (("prove", "--circuit", circuit.label, "--witness", circuit.witnesses[0], *files),
+                     ("wait", "1", "--timeout", "1s")):
+            result = daemon.ctl(*verb)
+            expect(result.code == 7 and "stopped or overloaded" in result.err, lambda: str(result))
+        expect(time.monotonic() - begin < 20, "two seconds were given")
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+
+
 def main():
     suite = Suite("cli")
     circuit, chain = Circuit("mul", "bn128"), Circuit("chain12", "bn128")
@@ -441,6 +456,7 @@ def main():
         before = daemon.idle_state()
         one("json_everywhere", json_everywhere, daemon, circuit)
         one("exit_codes", exit_codes, daemon, chain)
+        one("stopped_daemon_is_timeout", stopped_daemon_is_timeout, daemon, chain)
         one("status_for_people", status_for_people, daemon)
         one("modes_of_files", modes_of_files, daemon)
         one("timing_lines_have_one_form", timing_lines, daemon, chain)
