@@ -320,6 +320,12 @@ int cuzk_check(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error)
     return call_json(cuzk, &request, NULL, 0, ret_json, ret_error);
 }
 
+int cuzk_reload(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error)
+{
+    struct request request = {.method = REQUEST_RELOAD};
+    return call_json(cuzk, &request, NULL, 0, ret_json, ret_error);
+}
+
 int cuzk_circuit_list(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error)
 {
     struct request request = {.method = REQUEST_CIRCUIT_LIST};

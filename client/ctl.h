@@ -142,6 +142,7 @@ int ctl_resume(struct ctl *ctl);
 int ctl_trim(struct ctl *ctl);
 int ctl_log_level(struct ctl *ctl);
 int ctl_check(struct ctl *ctl);
+int ctl_reload(struct ctl *ctl);
 int ctl_circuit_add(struct ctl *ctl);
 int ctl_circuit_list(struct ctl *ctl);
 int ctl_circuit_remove(struct ctl *ctl);

@@ -112,6 +112,11 @@ static const struct ctl_verb verbs[] = {
      "and with what the kernel says. Exits with 8 when something does not hold: please report "
      "that, with the output. Works at any time; while nothing is in flight it can tell more.",
      ctl_check},
+    {"reload", "", 0, no_options, "read the configuration again (admin)",
+     "Says what has changed and begins it; jobs go on. Most keys act at once, some as workers are "
+     "replaced one by one, and some need the daemon restarted, which is said. With a fault in the "
+     "file nothing changes. How far rings and workers are stands in status and workers.",
+     ctl_reload},
     {"circuit add", "NAME", 1, circuit_add_options, "register a circuit (admin)",
      "The key is checked point by point and prepared, which takes minutes for a large one; it is "
      "kept over restarts of the daemon.",

@@ -156,6 +156,7 @@ int cuzk_status(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error
 int cuzk_workers(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error);
 /* Admin socket. */
 int cuzk_check(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error);
+int cuzk_reload(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error);
 int cuzk_circuit_list(struct cuzk *cuzk, char **ret_json, struct cuzk_error *ret_error);
 /* On an admin connection. r1cs_path may be NULL. Takes as long as the key is large. */
 int cuzk_circuit_add(struct cuzk *cuzk, const char *name, const char *zkey_path,

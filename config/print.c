@@ -1,4 +1,6 @@
 /* The option table as text: effective values, the annotated sample, the man page. */
+#include "config/print.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -16,8 +18,8 @@ static const char *choice_name(const struct option_choice *choices, uint64_t val
     return "?";
 }
 
-static const char *value_text(const struct option *option, const void *base,
-                              char buffer[UNITS_TEXT_BYTES])
+const char *print_value(const struct option *option, const void *base,
+                        char buffer[UNITS_TEXT_BYTES])
 {
     const char *field = (const char *)base + option->off;
 
@@ -42,11 +44,11 @@ static const char *value_text(const struct option *option, const void *base,
     return "";
 }
 
-static void print_value(struct config *config, const struct option *option, uint32_t instance,
+static void print_assignment(struct config *config, const struct option *option, uint32_t instance,
                         FILE *out)
 {
     char buffer[UNITS_TEXT_BYTES];
-    const char *value = value_text(option, parse_base(config, option->base, instance), buffer);
+    const char *value = print_value(option, parse_base(config, option->base, instance), buffer);
     const struct config_origin *origin =
         config_origins_find(config->origins, option, option->base, instance);
 
@@ -68,7 +70,7 @@ static void print_section(struct config *config, const struct option_section *se
 {
     for (unsigned i = 0; i < option_count; i++)
         if (strcmp(options[i].section, section->name) == 0 && (options[i].scope & scope))
-            print_value(config, &options[i], instance, out);
+            print_assignment(config, &options[i], instance, out);
     fprintf(out, "\n");
 }
 

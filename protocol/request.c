@@ -104,6 +104,7 @@ static const char *const method_names[REQUEST_METHOD_COUNT] = {
     [REQUEST_WORKER_TRIM] = "worker_trim",
     [REQUEST_LOG_LEVEL] = "log_level",
     [REQUEST_CHECK] = "check",
+    [REQUEST_RELOAD] = "reload",
 };
 
 static const char *const priority_names[REQUEST_PRIORITY_COUNT] = {
@@ -523,6 +524,7 @@ bool request_method_is_admin(enum request_method method)
     case REQUEST_WORKER_TRIM:
     case REQUEST_LOG_LEVEL:
     case REQUEST_CHECK:
+    case REQUEST_RELOAD:
         return true;
     default:
         return false;

@@ -30,6 +30,7 @@ enum request_method {
     REQUEST_WORKER_TRIM,
     REQUEST_LOG_LEVEL,
     REQUEST_CHECK,
+    REQUEST_RELOAD,
     REQUEST_METHOD_COUNT,
 };
 

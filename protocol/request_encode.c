@@ -129,6 +129,7 @@ static void pack_parameters(msgpack_packer *packer, const struct request *reques
     case REQUEST_WORKERS:
     case REQUEST_CIRCUIT_LIST:
     case REQUEST_CHECK:
+    case REQUEST_RELOAD:
     case REQUEST_METHOD_COUNT:
         msgpack_pack_map(packer, 0);
         break;

@@ -12,6 +12,7 @@
 #include "supervisor/input_file.h"
 #include "supervisor/outlet.h"
 #include "supervisor/pipeline.h"
+#include "supervisor/reload.h"
 #include "supervisor/report.h"
 #include "supervisor/status.h"
 #include "supervisor/supervisor.h"
@@ -386,6 +387,9 @@ enum answers_when answers_make(const struct answers_caller *caller, const struct
     case REQUEST_CHECK:
         reply_begin(reply, request->message_id);
         check_write(reply, caller->supervisor);
+        break;
+    case REQUEST_RELOAD:
+        reload_answer(caller, request, reply);
         break;
     case REQUEST_CIRCUIT_ADD:
         return make_circuit_add(caller, request, descriptors, reply);

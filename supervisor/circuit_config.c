@@ -72,6 +72,17 @@ static void begin_one(struct circuit *circuit, const struct config_circuit *want
         close(r1cs_fd);
 }
 
+static struct circuit *create(struct supervisor *supervisor, const char *name)
+{
+    struct circuit *circuit = circuits_create(supervisor, name);
+    if (circuit)
+        circuit->state = CIRCUIT_FAILED; /* until it is known better */
+    else
+        log_error("circuit %s of the configuration: there are more than %d, or memory is short",
+                  name, CIRCUITS_MAX);
+    return circuit;
+}
+
 int circuit_config_begin(struct supervisor *supervisor)
 {
     const struct config *config = &supervisor->config;
@@ -80,17 +91,29 @@ int circuit_config_begin(struct supervisor *supervisor)
         struct circuit *circuit = circuits_find(&supervisor->circuits, name);
         if (circuit && !circuit->is_configured)
             log_warn("circuit %s was added over the socket; the configuration replaces it", name);
-        if (!circuit) {
-            circuit = circuits_create(supervisor, name);
-            if (!circuit) {
-                log_error("circuit %s of the configuration: there are more than %d, or memory is "
-                          "short",
-                          name, CIRCUITS_MAX);
-                return -ENOMEM;
-            }
-            circuit->state = CIRCUIT_FAILED; /* until it is known better */
-        }
+        if (!circuit)
+            circuit = create(supervisor, name);
+        if (!circuit)
+            return -ENOMEM;
         begin_one(circuit, &config->circuits[i]);
     }
     return 0;
+}
+
+void circuit_config_add(struct supervisor *supervisor)
+{
+    const struct config *config = &supervisor->config;
+    for (uint32_t i = 0; i < config->circuit_count; i++) {
+        const char *name = config->circuits[i].name;
+        struct circuit *circuit = circuits_find(&supervisor->circuits, name);
+        if (circuit && !circuit->is_configured)
+            log_warn("circuit %s was added over the socket; the configuration's takes its place "
+                     "when the daemon starts anew",
+                     name);
+        if (circuit)
+            continue;
+        circuit = create(supervisor, name);
+        if (circuit)
+            begin_one(circuit, &config->circuits[i]);
+    }
 }

@@ -12,3 +12,5 @@ bool circuit_config_names(const struct config *config, const char *name);
 /* After the state folder was read. 0, or negative errno when memory is short; a circuit whose files
  * cannot be opened is FAILED with the reason and the service goes on. */
 int circuit_config_begin(struct supervisor *supervisor);
+/* At run time: those that are new in the configuration. */
+void circuit_config_add(struct supervisor *supervisor);

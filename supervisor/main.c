@@ -64,8 +64,9 @@ static int read_config(const char *path, struct config *ret)
     return r;
 }
 
-static int run(const struct config *config)
+static int run(const struct config *config, const char *path)
 {
+    supervisor.config_path = path;
     log_init("cuzkd", config->log_level);
     log_info("cuzkd " CUZK_VERSION " starts");
     int status = 1;
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
     if (read_config(path, &config) < 0)
         return 2;
     if (!is_check)
-        return run(&config);
+        return run(&config, path);
     config_print_effective(&config, stdout);
     print_memory_plan(&config);
     config_destroy(&config);

@@ -18,6 +18,7 @@
 #include "supervisor/grants.h"
 #include "supervisor/leftovers.h"
 #include "supervisor/pipeline.h"
+#include "supervisor/reload.h"
 
 static uint64_t turn(struct supervisor *supervisor);
 static uint64_t next_deadline(const struct supervisor *supervisor);
@@ -41,6 +42,7 @@ static uint64_t turn(struct supervisor *supervisor)
 {
     supervisor_take_time(supervisor);
     workers_tick(supervisor);
+    reload_tick(supervisor);
     resize_tick(supervisor);
     circuits_tick(supervisor);
     control_tick(supervisor);
@@ -104,7 +106,7 @@ static void on_signal(struct loop_watch *watch, uint32_t events)
     supervisor_take_time(supervisor);
     while ((signal = signals_read(watch->fd)) > 0) {
         if (signal == SIGHUP)
-            log_warn("SIGHUP: the configuration is read at start only; nothing changes");
+            reload_on_signal(supervisor);
         else
             supervisor_stop(supervisor);
     }

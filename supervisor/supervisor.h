@@ -39,6 +39,8 @@ enum {
 
 struct supervisor {
     struct config config;
+    const char *config_path; /* NULL: the default one, which may be absent */
+    bool is_reload_wanted;   /* SIGHUP came during the start */
     struct loop *loop;
     struct loop_watch signal_watch;
     enum supervisor_phase phase;

@@ -114,7 +114,7 @@ TEST(every_other_method_survives_the_round_trip)
     ASSERT_STR(decoded.circuit.name, "y");
 
     static const enum request_method plain[] = {REQUEST_HELLO, REQUEST_STATUS, REQUEST_WORKERS,
-                                                REQUEST_CIRCUIT_LIST, REQUEST_CHECK};
+                                                REQUEST_CIRCUIT_LIST, REQUEST_CHECK, REQUEST_RELOAD};
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         request = (struct request){.method = plain[i]};
         round_trip();
