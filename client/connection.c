@@ -86,11 +86,9 @@ static int refuse_connection(const char *path, int error, struct cuzk_error *ret
     }
 }
 
-static int open_path(const char *path, struct cuzk **ret, struct cuzk_error *ret_error)
+static int connect_to(const char *path, int *ret_fd, struct cuzk_error *ret_error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct cuzk *cuzk = NULL;
-    int r;
 
     if (strlen(path) >= sizeof address.sun_path)
         return failure(ret_error, CUZK_USAGE, "the socket path %s is longer than %d bytes", path,
@@ -100,26 +98,50 @@ static int open_path(const char *path, struct cuzk **ret, struct cuzk_error *ret
     if (fd < 0)
         return failure(ret_error, CUZK_NO_DAEMON, "cannot make a socket: %s", strerror(errno));
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
-        r = refuse_connection(path, errno, ret_error);
-        goto fail;
+        int r = refuse_connection(path, errno, ret_error);
+        close(fd);
+        return r;
     }
-    cuzk = calloc(1, sizeof *cuzk);
+    *ret_fd = fd;
+    return CUZK_OK;
+}
+
+static int begin_stream(struct cuzk *cuzk, int fd, struct cuzk_error *ret_error)
+{
+    int r = stream_init(&cuzk->stream, fd);
+    return r == 0 ? CUZK_OK
+                  : failure(ret_error, CUZK_NO_DAEMON, "cannot set up the connection: %s",
+                            strerror(-r));
+}
+
+static int open_path(const char *path, struct cuzk **ret, struct cuzk_error *ret_error)
+{
+    int fd, r = connect_to(path, &fd, ret_error);
+    if (r != CUZK_OK)
+        return r;
+    struct cuzk *cuzk = calloc(1, sizeof *cuzk);
     if (!cuzk) {
-        r = failure(ret_error, CUZK_NO_MEMORY, "out of memory");
-        goto fail;
+        close(fd);
+        return failure(ret_error, CUZK_NO_MEMORY, "out of memory");
+    }
+    r = begin_stream(cuzk, fd, ret_error);
+    if (r != CUZK_OK) {
+        free(cuzk);
+        return r;
     }
     strcpy(cuzk->path, path);
     cuzk->patience_ms = PATIENCE_MS_DEFAULT;
-    r = stream_init(&cuzk->stream, fd);
-    if (r < 0) {
-        free(cuzk);
-        return failure(ret_error, CUZK_NO_DAEMON, "cannot set up the connection: %s", strerror(-r));
-    }
     *ret = cuzk;
     return CUZK_OK;
-fail:
-    close(fd);
-    return r;
+}
+
+int cuzk_reconnect(struct cuzk *cuzk, struct cuzk_error *ret_error)
+{
+    int fd, r = connect_to(cuzk->path, &fd, ret_error);
+    if (r != CUZK_OK)
+        return r;
+    stream_destroy(&cuzk->stream);
+    return begin_stream(cuzk, fd, ret_error);
 }
 
 void cuzk_close(struct cuzk *cuzk)
@@ -230,6 +252,9 @@ static enum cuzk_code code_of(enum reply_code code)
         [REPLY_TOO_LATE] = CUZK_TOO_LATE,
         [REPLY_SHUTTING_DOWN] = CUZK_SHUTTING_DOWN,
         [REPLY_EXISTS] = CUZK_EXISTS,
+        [REPLY_KEY_CONFLICT] = CUZK_KEY_CONFLICT,
+        [REPLY_EXPIRED] = CUZK_EXPIRED,
+        [REPLY_DEADLINE] = CUZK_DEADLINE,
     };
     return codes[code];
 }

@@ -34,6 +34,7 @@ struct ctl_option {
 enum {
     CTL_GIVEN_MAX = 256,
     CTL_POSITIONAL_MAX = 4,
+    CTL_RECONNECT_S = 600,
 };
 
 struct ctl;
@@ -74,7 +75,7 @@ bool ctl_has(const struct ctl *ctl, const char *name);
 /* The index-th value of an option, or NULL when there are fewer. */
 const char *ctl_value_at(const struct ctl *ctl, const char *name, unsigned index);
 void ctl_print_help(const struct ctl *ctl, const struct ctl_verb *verbs);
-/* A job number, a time for an option (UINT32_MAX when not given). CTL_OK or CTL_USAGE. */
+/* A job number (0 for @KEY, which is for cuzk_find), a time for an option (UINT32_MAX when not given). CTL_OK or CTL_USAGE. */
 int ctl_job_number(struct ctl *ctl, uint64_t *ret_job);
 int ctl_time_ms(struct ctl *ctl, const char *name, uint32_t *ret_ms);
 
@@ -122,6 +123,10 @@ void ctl_catch_interrupts(void);
  * cancels_on_interrupt. CTL_OK when the job is done; else its message is out. */
 int ctl_wait_job(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, uint32_t timeout_ms,
                  bool cancels_on_interrupt, struct cuzk_job *ret_job);
+/* The daemon is gone: waits for it to be back, until deadline_ns and CTL_RECONNECT_S at most, and
+ * connects again. CTL_OK, or error is shown and its exit code comes back. */
+int ctl_reconnect(struct ctl *ctl, struct cuzk *cuzk, uint64_t deadline_ns,
+                  const struct cuzk_error *error);
 /* Fetches proofs and public inputs and writes them to --proof and --public. */
 int ctl_write_results(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, json_t **ret_result);
 /* Times per phase, to stderr. */

@@ -6,11 +6,19 @@
 #include "config/units.h"
 #include "protocol/request.h"
 
-/* The argument, and a connection. */
+/* The argument, a job's number or @ and its client key, and a connection. */
 static int begin(struct ctl *ctl, uint64_t *ret_job, struct cuzk **ret_cuzk)
 {
+    struct cuzk_error error;
     int r = ctl_job_number(ctl, ret_job);
-    return r == CTL_OK ? ctl_open(ctl, false, ret_cuzk) : r;
+    if (r == CTL_OK)
+        r = ctl_open(ctl, false, ret_cuzk);
+    if (r != CTL_OK || *ret_job != 0)
+        return r;
+    if (cuzk_find(*ret_cuzk, ctl->positional[0] + 1, ret_job, &error) == CUZK_OK)
+        return CTL_OK;
+    cuzk_close(*ret_cuzk);
+    return ctl_fail(ctl, &error);
 }
 
 int ctl_wait(struct ctl *ctl)

@@ -11,6 +11,11 @@ static const struct ctl_option submit_options[] = {
     {"circuit", "NAME", true, false, "the circuit"},
     {"witness", "FILE", true, true, "a witness (.wtns); each makes one proof of the same job"},
     {"priority", "CLASS", false, false, "low, normal (default), high or critical"},
+    {"client-key", "KEY", false, false,
+     "your own name for the job: the same key and input again are the same job"},
+    {"deadline", "TIME", false, false, "the job fails when it is not done by then"},
+    {"not-durable", NULL, false, false,
+     "read large witnesses in place; a restart of the daemon fails the job"},
     {0},
 };
 
@@ -18,6 +23,11 @@ static const struct ctl_option prove_options[] = {
     {"circuit", "NAME", true, false, "the circuit"},
     {"witness", "FILE", true, true, "a witness (.wtns); each makes one proof of the same job"},
     {"priority", "CLASS", false, false, "low, normal (default), high or critical"},
+    {"client-key", "KEY", false, false,
+     "your own name for the job: the same key and input again are the same job"},
+    {"deadline", "TIME", false, false, "the job fails when it is not done by then"},
+    {"not-durable", NULL, false, false,
+     "read large witnesses in place; a restart of the daemon fails the job"},
     {"proof", "FILE", true, false, "where the proof goes (snarkjs JSON)"},
     {"public", "FILE", true, false, "where the public inputs go (snarkjs JSON)"},
     {"timeout", "TIME", false, false, "how long to wait, such as 10min (default: for ever)"},
@@ -75,12 +85,14 @@ static const struct ctl_verb verbs[] = {
     {"prove", "", 0, prove_options, "prove witnesses and write the proofs",
      "Submits one job, waits for it and writes its outputs. With several witnesses the outputs are "
      "arrays, in the order of the witnesses. ^C cancels the job, a second ^C leaves at once. When "
-     "the time is over the job goes on: the message says how to come back to it.",
+     "the time is over the job goes on: the message says how to come back to it. A restart of the "
+     "daemon meanwhile is waited for, ten minutes long, and the job goes on.",
      ctl_prove},
     {"submit", "", 0, submit_options, "submit a job and print its number", "", ctl_submit},
     {"wait", "JOB", 1, wait_options, "wait until a job has ended",
      "Exits with 0 when it is done, 1 when it failed (4 for a bad input), 6 when it was cancelled, "
-     "7 when the time is over.",
+     "7 when the time is over. JOB is a number, here and below, or @KEY: the job with that client "
+     "key.",
      ctl_wait},
     {"result", "JOB", 1, result_options, "fetch the proofs of a finished job",
      "Without --proof and --public the whole result is printed as JSON.", ctl_result},

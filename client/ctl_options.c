@@ -236,6 +236,10 @@ bool ctl_has(const struct ctl *ctl, const char *name)
 
 int ctl_job_number(struct ctl *ctl, uint64_t *ret_job)
 {
+    if (ctl->positional[0][0] == '@' && ctl->positional[0][1]) {
+        *ret_job = 0; /* ctl_job_find asks the daemon */
+        return CTL_OK;
+    }
     if (units_parse_integer(ctl->positional[0], ret_job) < 0 || *ret_job == 0)
         return usage(ctl, "\"%s\" is no job number", ctl->positional[0]);
     return CTL_OK;

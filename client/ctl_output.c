@@ -24,6 +24,8 @@ int ctl_exit_of(enum cuzk_code code)
         return CTL_NO_DAEMON;
     case CUZK_BAD_INPUT:
     case CUZK_NOT_FOUND:
+    case CUZK_KEY_CONFLICT:
+    case CUZK_EXPIRED:
         return CTL_BAD_INPUT;
     case CUZK_BUSY:
         return CTL_BUSY;
@@ -31,6 +33,7 @@ int ctl_exit_of(enum cuzk_code code)
     case CUZK_INTERRUPTED:
         return CTL_CANCELLED;
     case CUZK_TIMEOUT:
+    case CUZK_DEADLINE:
         return CTL_TIMEOUT;
     case CUZK_EXISTS:
         return CTL_EXISTS;

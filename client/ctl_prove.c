@@ -19,10 +19,18 @@ static int check(struct ctl *ctl, enum request_priority *ret_priority)
     return CTL_OK;
 }
 
+/* With a client key a submit whose answer was lost is sent again: it cannot become two jobs. */
 static int submit(struct ctl *ctl, struct cuzk *cuzk, enum request_priority priority,
                   uint64_t *ret_job)
 {
     struct cuzk_input inputs[CUZK_INPUTS_MAX] = {0};
+    struct cuzk_submission submission = {
+        .circuit = ctl_value(ctl, "circuit"),
+        .priority = (enum cuzk_priority)priority,
+        .inputs = inputs,
+        .client_key = ctl_value(ctl, "client-key"),
+        .not_durable = ctl_has(ctl, "not-durable"),
+    };
     struct cuzk_error error;
     unsigned count = 0;
     const char *path;
@@ -33,9 +41,22 @@ static int submit(struct ctl *ctl, struct cuzk *cuzk, enum request_priority prio
                              CUZK_INPUTS_MAX, CUZK_INPUTS_MAX);
         inputs[count++].path = path;
     }
-    int r = cuzk_submit(cuzk, ctl_value(ctl, "circuit"), (enum cuzk_priority)priority, inputs,
-                        count, ret_job, &error);
-    return r == CUZK_OK ? CTL_OK : ctl_fail(ctl, &error);
+    submission.input_count = count;
+    int r = ctl_time_ms(ctl, "deadline", &submission.deadline_ms);
+    if (r != CTL_OK)
+        return r;
+    if (!ctl_value(ctl, "deadline"))
+        submission.deadline_ms = 0;
+    for (;;) {
+        r = cuzk_submit_job(cuzk, &submission, ret_job, &error);
+        if (r == CUZK_OK)
+            return CTL_OK;
+        if (r != CUZK_NO_DAEMON || !submission.client_key)
+            return ctl_fail(ctl, &error);
+        r = ctl_reconnect(ctl, cuzk, UINT64_MAX, &error);
+        if (r != CTL_OK)
+            return r;
+    }
 }
 
 int ctl_submit(struct ctl *ctl)

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/ctl.h"
@@ -11,6 +12,7 @@
 enum {
     /* One question lasts so long: a ^C that just misses the wait is seen after it. */
     QUESTION_MS = 1000,
+    RECONNECT_PAUSE_MS = 200,
 };
 
 static volatile sig_atomic_t interrupts;
@@ -76,6 +78,24 @@ static int judge(struct ctl *ctl, const struct cuzk_job *job)
     return ctl_failf(ctl, job->code, "job %llu failed: %s", number, job->message);
 }
 
+int ctl_reconnect(struct ctl *ctl, struct cuzk *cuzk, uint64_t deadline_ns,
+                  const struct cuzk_error *error)
+{
+    uint64_t limit_ns = clock_now_ns() + CTL_RECONNECT_S * UINT64_C(1000000000);
+    struct timespec pause = {.tv_nsec = RECONNECT_PAUSE_MS * 1000000};
+    struct cuzk_error ignored;
+
+    if (limit_ns > deadline_ns)
+        limit_ns = deadline_ns;
+    fprintf(stderr, "cuzkctl: the daemon has gone; waiting for it to come back\n");
+    while (clock_now_ns() < limit_ns && interrupts == 0) {
+        if (cuzk_reconnect(cuzk, &ignored) == CUZK_OK)
+            return CTL_OK;
+        nanosleep(&pause, NULL);
+    }
+    return ctl_fail(ctl, error);
+}
+
 int ctl_wait_job(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, uint32_t timeout_ms,
                  bool cancels_on_interrupt, struct cuzk_job *ret_job)
 {
@@ -96,6 +116,14 @@ int ctl_wait_job(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, uint32_t time
         int r = cuzk_wait(cuzk, job, wait_ms, has_seen ? &seen : NULL, ret_job, &error);
         if (r == CUZK_INTERRUPTED)
             continue;
+        if (r == CUZK_NO_DAEMON) {
+            clear_progress();
+            r = ctl_reconnect(ctl, cuzk, deadline_ns, &error);
+            if (r != CTL_OK)
+                return r;
+            has_seen = false;
+            continue;
+        }
         if (r != CUZK_OK) {
             clear_progress();
             return ctl_fail(ctl, &error);

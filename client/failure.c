@@ -39,6 +39,9 @@ static const char *const code_names[] = {
     [CUZK_INTERRUPTED] = "interrupted",
     [CUZK_PROTOCOL] = "protocol",
     [CUZK_NO_MEMORY] = "no_memory",
+    [CUZK_KEY_CONFLICT] = "key_conflict",
+    [CUZK_EXPIRED] = "expired",
+    [CUZK_DEADLINE] = "deadline",
 };
 
 const char *cuzk_code_to_string(enum cuzk_code code)

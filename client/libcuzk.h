@@ -57,6 +57,9 @@ enum cuzk_code {
                                 connection can still be used */
     CUZK_PROTOCOL = 14,      /* the other side does not speak the protocol */
     CUZK_NO_MEMORY = 15,
+    CUZK_KEY_CONFLICT = 16,  /* the client key belongs to a job of other input */
+    CUZK_EXPIRED = 17,       /* the job's result is no longer kept */
+    CUZK_DEADLINE = 18,      /* the job's deadline passed before it was done */
 };
 
 /* "ok", "usage", "no_daemon", ... */
@@ -80,6 +83,9 @@ int cuzk_open(const char *path, struct cuzk **ret, struct cuzk_error *ret_error)
 int cuzk_open_admin(const char *path, struct cuzk **ret, struct cuzk_error *ret_error);
 /* Accepts NULL. Jobs go on. */
 void cuzk_close(struct cuzk *cuzk);
+/* Connects once more to the same socket, after CUZK_NO_DAEMON: jobs and their numbers outlive a
+ * restart of the daemon. On failure the object is as before, and may be tried again. */
+int cuzk_reconnect(struct cuzk *cuzk, struct cuzk_error *ret_error);
 /* How long the daemon may take to answer a call (default 60,000 ms) beyond what the call itself
  * waits for; cuzk_circuit_add is not limited. CUZK_FOREVER: no limit. */
 void cuzk_set_patience(struct cuzk *cuzk, uint32_t patience_ms);
@@ -111,6 +117,30 @@ struct cuzk_input {
 int cuzk_submit(struct cuzk *cuzk, const char *circuit, enum cuzk_priority priority,
                 const struct cuzk_input *inputs, size_t input_count, uint64_t *ret_job,
                 struct cuzk_error *ret_error);
+
+#define CUZK_CLIENT_KEY_MAX 64
+
+/* The same with everything that can be said of a job. Zeroed members are defaults. */
+struct cuzk_submission {
+    const char *circuit;
+    enum cuzk_priority priority; /* zero is CUZK_PRIORITY_LOW */
+    const struct cuzk_input *inputs;
+    size_t input_count;
+    /* A name of your own for the job, 1 to CUZK_CLIENT_KEY_MAX printable ASCII characters without
+     * spaces; NULL: none. Submitting the same input under the same key again gives the same job,
+     * whatever happened in between; other input is CUZK_KEY_CONFLICT. A job that failed for
+     * another reason than its input, or was cancelled, is made anew. */
+    const char *client_key;
+    uint32_t deadline_ms; /* from now, for the whole job; 0: none */
+    /* Not zero: large inputs are read from your files, not copied first, and a restart of the
+     * daemon fails the job. Not together with a client key. */
+    int not_durable;
+};
+int cuzk_submit_job(struct cuzk *cuzk, const struct cuzk_submission *submission, uint64_t *ret_job,
+                    struct cuzk_error *ret_error);
+/* The number of the job that you submitted under this client key. */
+int cuzk_find(struct cuzk *cuzk, const char *client_key, uint64_t *ret_job,
+              struct cuzk_error *ret_error);
 
 enum cuzk_job_state {
     CUZK_JOB_QUEUED = 0,

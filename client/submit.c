@@ -1,6 +1,7 @@
 /* Submitting a job: small inputs into the request, large ones as descriptors beside it. */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "client/failure.h"
 #include "client/input.h"
 #include "client/libcuzk.h"
+#include "config/name.h"
 
 /* What the inputs of one submission have become. */
 struct submission {
@@ -116,29 +118,81 @@ static int add_input(struct submission *submission, const struct cuzk_input *inp
     return CUZK_OK;
 }
 
-int cuzk_submit(struct cuzk *cuzk, const char *circuit, enum cuzk_priority priority,
-                const struct cuzk_input *inputs, size_t input_count, uint64_t *ret_job,
-                struct cuzk_error *ret_error)
+static int describe(struct request_submit *submit, const struct cuzk_submission *from,
+                    struct cuzk_error *ret_error)
+{
+    const char *key = from->client_key;
+
+    if (from->input_count == 0 || from->input_count > JOB_PARTITIONS_MAX)
+        return failure(ret_error, CUZK_USAGE, "%zu inputs; a job takes 1 to %d", from->input_count,
+                       JOB_PARTITIONS_MAX);
+    if ((unsigned)from->priority > CUZK_PRIORITY_CRITICAL)
+        return failure(ret_error, CUZK_USAGE, "%d is no priority", (int)from->priority);
+    if (key && !client_key_is_valid(key, strlen(key)))
+        return failure(ret_error, CUZK_USAGE,
+                       "a client key is 1 to %d printable ASCII characters without spaces",
+                       CLIENT_KEY_BYTES_MAX);
+    if (key && from->not_durable)
+        return failure(ret_error, CUZK_USAGE,
+                       "a client key needs a durable job: what is not kept cannot be found again");
+    if (from->deadline_ms > DEADLINE_MS_MAX)
+        return failure(ret_error, CUZK_USAGE, "a deadline may be %d ms ahead, not more",
+                       DEADLINE_MS_MAX);
+    submit->priority = (enum request_priority)from->priority;
+    submit->is_durable = !from->not_durable;
+    submit->deadline_ms = from->deadline_ms;
+    snprintf(submit->client_key, sizeof submit->client_key, "%s", key ? key : "");
+    return input_name(submit->circuit, from->circuit, ret_error);
+}
+
+int cuzk_submit_job(struct cuzk *cuzk, const struct cuzk_submission *from, uint64_t *ret_job,
+                    struct cuzk_error *ret_error)
 {
     struct submission submission = {.request.method = REQUEST_SUBMIT};
-    struct request_submit *submit = &submission.request.submit;
     json_t *result = NULL;
 
-    if (input_count == 0 || input_count > JOB_PARTITIONS_MAX)
-        return failure(ret_error, CUZK_USAGE, "%zu inputs; a job takes 1 to %d", input_count,
-                       JOB_PARTITIONS_MAX);
-    if ((unsigned)priority > CUZK_PRIORITY_CRITICAL)
-        return failure(ret_error, CUZK_USAGE, "%d is no priority", (int)priority);
-    submit->priority = (enum request_priority)priority;
-    int r = input_name(submit->circuit, circuit, ret_error);
-    for (size_t i = 0; i < input_count && r == CUZK_OK; i++)
-        r = add_input(&submission, &inputs[i], i, ret_error);
+    int r = describe(&submission.request.submit, from, ret_error);
+    for (size_t i = 0; i < from->input_count && r == CUZK_OK; i++)
+        r = add_input(&submission, &from->inputs[i], i, ret_error);
     if (r == CUZK_OK)
         r = connection_call(cuzk, &submission.request, submission.descriptors, 0, &result,
                             ret_error);
     submission_destroy(&submission);
     if (r == CUZK_OK && connection_integer(result, "job", ret_job) < 0)
         r = connection_strange(ret_error, "submit", "job");
+    json_decref(result);
+    return r;
+}
+
+int cuzk_submit(struct cuzk *cuzk, const char *circuit, enum cuzk_priority priority,
+                const struct cuzk_input *inputs, size_t input_count, uint64_t *ret_job,
+                struct cuzk_error *ret_error)
+{
+    const struct cuzk_submission submission = {
+        .circuit = circuit,
+        .priority = priority,
+        .inputs = inputs,
+        .input_count = input_count,
+    };
+    return cuzk_submit_job(cuzk, &submission, ret_job, ret_error);
+}
+
+int cuzk_find(struct cuzk *cuzk, const char *client_key, uint64_t *ret_job,
+              struct cuzk_error *ret_error)
+{
+    struct request request = {.method = REQUEST_WAIT};
+    json_t *result;
+
+    if (!client_key_is_valid(client_key, strlen(client_key)))
+        return failure(ret_error, CUZK_USAGE,
+                       "a client key is 1 to %d printable ASCII characters without spaces",
+                       CLIENT_KEY_BYTES_MAX);
+    strcpy(request.wait.client_key, client_key);
+    int r = connection_call(cuzk, &request, NULL, 0, &result, ret_error);
+    if (r != CUZK_OK)
+        return r;
+    if (connection_integer(result, "job", ret_job) < 0)
+        r = connection_strange(ret_error, "wait", "job");
     json_decref(result);
     return r;
 }

@@ -70,6 +70,10 @@ struct config {
     uint64_t stall_timeout_ns;
     uint32_t attempts_max;
     uint64_t stop_timeout_ns;
+    uint32_t results_max; /* how much of what has ended is kept, and how long */
+    uint64_t results_age_ns, results_bytes;
+    uint32_t user_jobs_max; /* of one uid, not ended; 0: no limit but the daemon's */
+    uint64_t user_bytes_max;
 
     enum config_huge_pages huge_pages;
     uint64_t huge_page_bytes;            /* 2 MiB or 1 GiB */

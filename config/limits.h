@@ -10,10 +10,9 @@ enum {
     JOB_PARTITIONS_MAX = 128,
     /* Jobs that are not yet in a terminal state; beyond it submit answers "busy". */
     JOBS_ACTIVE_MAX = 4096,
-    /* Finished jobs kept for `result`; the oldest go first. */
+    /* Finished jobs kept in memory; older ones are read from the journal. */
     JOBS_FINISHED_MAX = 10000,
-    /* The same by age and by memory: public inputs of one job may take 256 MiB. */
-    JOBS_FINISHED_AGE_S_MAX = 24 * 60 * 60,
+    /* The same by memory: public inputs of one job may take 256 MiB. */
     JOBS_FINISHED_MIB_MAX = 1024,
     /* Partitions of all active jobs: one slot each. A slot is about 2 KiB. */
     SLOTS_MAX = 16384,
@@ -44,6 +43,10 @@ enum {
     INPUT_INLINE_BYTES_MAX = 64 << 10,
     CLIENTS_MAX = 512,
     NAME_BYTES_MAX = 64,
+    /* What a client names its job by, so that submitting it twice makes one job. */
+    CLIENT_KEY_BYTES_MAX = 64,
+    /* The longest deadline of a submit: 24 days, which an int holds. */
+    DEADLINE_MS_MAX = 24 * 24 * 3600 * 1000,
     PATH_BYTES_MAX = 4096,
     /* Public inputs of a circuit. The finalizer hands them back through the supervisor (2 MiB at
      * most); real circuits have a few hundred. */

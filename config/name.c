@@ -15,3 +15,14 @@ bool name_is_valid(const char *name, size_t bytes)
     }
     return true;
 }
+
+bool client_key_is_valid(const char *key, size_t bytes)
+{
+    if (bytes == 0 || bytes > CLIENT_KEY_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (key[i] <= 0x20 || key[i] >= 0x7f)
+            return false;
+    }
+    return true;
+}

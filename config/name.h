@@ -6,3 +6,5 @@
 #include <stddef.h>
 
 bool name_is_valid(const char *name, size_t bytes);
+/* What a client may call a job by: 1 to CLIENT_KEY_BYTES_MAX printable ASCII, no spaces. */
+bool client_key_is_valid(const char *key, size_t bytes);

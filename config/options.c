@@ -93,7 +93,8 @@ const struct option options[] = {
      "", 0, 32, NULL,
      "Group that AdminSocket= belongs to, as SocketGroup=; needs AdminSocketMode=0660."},
     {"Supervisor", "StateDirectory", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(state_directory),
-     "/var/lib/cuzkd", 1, OPTION_PATH_BYTES, NULL, "Keeps what must survive a restart: circuits."},
+     "/var/lib/cuzkd", 1, OPTION_PATH_BYTES, NULL,
+     "Keeps what must survive a restart: circuits, jobs and results."},
     {"Supervisor", "CacheDirectory", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(cache_directory),
      "/var/cache/cuzkd", 1, OPTION_PATH_BYTES, NULL,
      "Keeps prepared proving keys: about as large as the .zkey files together."},
@@ -127,7 +128,26 @@ const struct option options[] = {
      "back five times as long. 0: never."},
     {"Supervisor", "StopTimeout", OPTION_PLAIN, OPTION_TIME, IN_CONFIG(stop_timeout_ns), "30s",
      SECOND / 10, 3600 * SECOND, NULL,
-     "How long a stop goes on with the jobs taken before it ends the workers."},
+     "How long a stop goes on with the jobs taken before it ends the workers. What is not finished "
+     "by then goes on at the next start."},
+    {"Supervisor", "ResultsMax", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(results_max), "1000000", 1,
+     100000000, NULL,
+     "Ended jobs of which the result is kept. Where that many are younger than ResultsAge= no job "
+     "is taken: an advertised result is not cut."},
+    {"Supervisor", "ResultsAge", OPTION_PLAIN, OPTION_TIME, IN_CONFIG(results_age_ns), "24h",
+     SECOND, 3650 * 24 * 3600 * SECOND, NULL, "How long a result is kept after its job has ended."},
+    {"Supervisor", "ResultsSize", OPTION_PLAIN, OPTION_SIZE, IN_CONFIG(results_bytes), "10G", MIB,
+     1024 * GIB, NULL,
+     "Disk that kept results may take together. Beyond it no job is taken until some have reached "
+     "ResultsAge=."},
+    {"Supervisor", "UserJobsMax", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(user_jobs_max), "0", 0,
+     JOBS_ACTIVE_MAX, NULL,
+     "Jobs of one user that may wait or run at once; more are answered busy. 0: as many as the "
+     "daemon takes."},
+    {"Supervisor", "UserBytesMax", OPTION_PLAIN, OPTION_SIZE, IN_CONFIG(user_bytes_max), "0", 0,
+     1024 * GIB, NULL,
+     "Bytes of witnesses of one user's jobs that wait or run. 0: no limit. One job alone is always "
+     "taken."},
 
     {"Ring", "HugePages", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(huge_pages), "require", 0, 0,
      huge_pages,

@@ -17,6 +17,9 @@ static const char *const code_names[REPLY_CODE_COUNT] = {
     [REPLY_TOO_LATE] = "too_late",
     [REPLY_SHUTTING_DOWN] = "shutting_down",
     [REPLY_EXISTS] = "exists",
+    [REPLY_KEY_CONFLICT] = "key_conflict",
+    [REPLY_EXPIRED] = "expired",
+    [REPLY_DEADLINE] = "deadline",
 };
 
 const char *reply_code_to_string(enum reply_code code)

@@ -25,6 +25,9 @@ enum reply_code {
     REPLY_TOO_LATE,      /* the job is already in a terminal state */
     REPLY_SHUTTING_DOWN, /* no new work */
     REPLY_EXISTS,        /* the name is taken */
+    REPLY_KEY_CONFLICT,  /* the client key belongs to a job of other input */
+    REPLY_EXPIRED,       /* its result is no longer kept */
+    REPLY_DEADLINE,      /* the job's deadline passed */
     REPLY_CODE_COUNT,
 };
 

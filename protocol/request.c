@@ -22,6 +22,12 @@ static int read_name(struct request *, const char *, const msgpack_object *,
                      struct request_fault *);
 static int read_priority(struct request *, const char *, const msgpack_object *,
                          struct request_fault *);
+static int read_client_key(struct request *, const char *, const msgpack_object *,
+                           struct request_fault *);
+static int read_durable(struct request *, const char *, const msgpack_object *,
+                        struct request_fault *);
+static int read_deadline(struct request *, const char *, const msgpack_object *,
+                         struct request_fault *);
 static int read_inputs(struct request *, const char *, const msgpack_object *,
                        struct request_fault *);
 static int read_fds(struct request *, const char *, const msgpack_object *, struct request_fault *);
@@ -55,9 +61,13 @@ static const struct parameter {
 } parameters[] = {
     {REQUEST_SUBMIT, "circuit", true, read_circuit},
     {REQUEST_SUBMIT, "priority", false, read_priority},
+    {REQUEST_SUBMIT, "client_key", false, read_client_key},
+    {REQUEST_SUBMIT, "durable", false, read_durable},
+    {REQUEST_SUBMIT, "deadline_ms", false, read_deadline},
     {REQUEST_SUBMIT, "inputs", true, read_inputs},
     {REQUEST_SUBMIT, "fds", false, read_fds},
-    {REQUEST_WAIT, "job", true, read_job},
+    {REQUEST_WAIT, "job", false, read_job},
+    {REQUEST_WAIT, "client_key", false, read_client_key},
     {REQUEST_WAIT, "timeout_ms", true, read_timeout},
     {REQUEST_WAIT, "seen", false, read_seen},
     {REQUEST_RESULT, "job", true, read_job},
@@ -134,6 +144,7 @@ static int decode_envelope(const msgpack_object *frame, struct request *ret,
                            const msgpack_object **ret_parameters, struct request_fault *fault);
 static int decode_parameters(const msgpack_object_map *map, struct request *request,
                              struct request_fault *fault);
+static int check_together(const struct request *request, struct request_fault *fault);
 static int check_descriptors(const struct request *request, struct request_fault *fault);
 
 /* Fills the fault's text, other bytes than printable ASCII replaced. */
@@ -167,6 +178,8 @@ int request_decode(const uint8_t *bytes, size_t count, struct request *ret,
         r = decode_envelope(&unpacked.data, ret, &map, ret_fault);
     if (r == 0)
         r = decode_parameters(&map->via.map, ret, ret_fault);
+    if (r == 0)
+        r = check_together(ret, ret_fault);
     if (r == 0)
         r = check_descriptors(ret, ret_fault);
     /* Strings and bins point into `bytes`; the rest has been copied. */
@@ -259,8 +272,10 @@ static int decode_envelope(const msgpack_object *frame, struct request *ret,
     memset(ret, 0, sizeof *ret);
     ret->message_id = fault->message_id;
     ret->method = (enum request_method)method;
-    if (ret->method == REQUEST_SUBMIT)
+    if (ret->method == REQUEST_SUBMIT) {
         ret->submit.priority = REQUEST_PRIORITY_NORMAL;
+        ret->submit.is_durable = true;
+    }
     if (ret->method == REQUEST_JOBS)
         ret->jobs.limit = REQUEST_JOBS_LIMIT_DEFAULT;
     return 0;
@@ -304,6 +319,19 @@ static int decode_parameters(const msgpack_object_map *map, struct request *requ
         if (parameters[k].method == request->method && parameters[k].is_required && !has[k])
             return request_refuse(fault, "%s needs the parameter %s", method_names[request->method],
                                   parameters[k].key);
+    return 0;
+}
+
+/* What no parameter can say alone. */
+static int check_together(const struct request *request, struct request_fault *fault)
+{
+    if (request->method == REQUEST_WAIT &&
+        (request->wait.job != 0) == (request->wait.client_key[0] != '\0'))
+        return request_refuse(fault, "wait needs either job or client_key");
+    if (request->method == REQUEST_SUBMIT && request->submit.client_key[0] &&
+        !request->submit.is_durable)
+        return request_refuse(fault, "client_key needs a durable job: what is not kept cannot be "
+                                     "found again");
     return 0;
 }
 
@@ -361,6 +389,38 @@ static int read_priority(struct request *request, const char *key, const msgpack
         return request_refuse(fault, "%s is to be low, normal, high or critical", key);
     request->submit.priority = (enum request_priority)priority;
     return 0;
+}
+
+static int read_client_key(struct request *request, const char *key, const msgpack_object *value,
+                           struct request_fault *fault)
+{
+    char *ret =
+        request->method == REQUEST_WAIT ? request->wait.client_key : request->submit.client_key;
+    bool is_valid = value->type == MSGPACK_OBJECT_STR &&
+                    client_key_is_valid(value->via.str.ptr, value->via.str.size);
+    if (!is_valid)
+        return request_refuse(fault,
+                              "%s is to be a string of 1 to %d printable ASCII characters without "
+                              "spaces",
+                              key, CLIENT_KEY_BYTES_MAX);
+    memcpy(ret, value->via.str.ptr, value->via.str.size);
+    ret[value->via.str.size] = '\0';
+    return 0;
+}
+
+static int read_durable(struct request *request, const char *key, const msgpack_object *value,
+                        struct request_fault *fault)
+{
+    if (value->type != MSGPACK_OBJECT_BOOLEAN)
+        return request_refuse(fault, "%s is to be true or false", key);
+    request->submit.is_durable = value->via.boolean;
+    return 0;
+}
+
+static int read_deadline(struct request *request, const char *key, const msgpack_object *value,
+                         struct request_fault *fault)
+{
+    return read_integer(value, key, 1, DEADLINE_MS_MAX, &request->submit.deadline_ms, fault);
 }
 
 static int read_input(const msgpack_object *value, uint32_t index, struct request_input *ret,

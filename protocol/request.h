@@ -61,15 +61,19 @@ struct request_input {
 struct request_submit {
     char circuit[NAME_BYTES_MAX + 1];
     enum request_priority priority;
+    char client_key[CLIENT_KEY_BYTES_MAX + 1]; /* "" when not given */
+    bool is_durable;                           /* true when not given */
+    uint64_t deadline_ms;                      /* from now, for the whole job; 0: none */
     uint32_t input_count; /* 1 to JOB_PARTITIONS_MAX */
     struct request_input inputs[JOB_PARTITIONS_MAX];
 };
 
 struct request_wait {
-    uint64_t job;
+    uint64_t job; /* 0: by client key */
     uint32_t timeout_ms; /* up to WAIT_TIMEOUT_MS_MAX */
     bool has_seen;
     uint64_t seen; /* the `version` of the last reply */
+    char client_key[CLIENT_KEY_BYTES_MAX + 1];
 };
 
 struct request_public {

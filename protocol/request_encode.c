@@ -28,9 +28,18 @@ static void pack_submit(msgpack_packer *packer, const struct request *request)
 {
     const struct request_submit *submit = &request->submit;
 
-    msgpack_pack_map(packer, 4);
+    msgpack_pack_map(packer, 4u + (submit->client_key[0] != '\0') + !submit->is_durable +
+                                 (submit->deadline_ms != 0));
     pack_named_text(packer, "circuit", submit->circuit);
     pack_named_text(packer, "priority", request_priority_to_string(submit->priority));
+    if (submit->client_key[0])
+        pack_named_text(packer, "client_key", submit->client_key);
+    if (!submit->is_durable) {
+        pack_text(packer, "durable");
+        msgpack_pack_false(packer);
+    }
+    if (submit->deadline_ms)
+        pack_integer(packer, "deadline_ms", submit->deadline_ms);
     pack_text(packer, "inputs");
     msgpack_pack_array(packer, submit->input_count);
     for (uint32_t i = 0; i < submit->input_count; i++) {
@@ -50,7 +59,10 @@ static void pack_submit(msgpack_packer *packer, const struct request *request)
 static void pack_wait(msgpack_packer *packer, const struct request_wait *wait)
 {
     msgpack_pack_map(packer, wait->has_seen ? 3 : 2);
-    pack_integer(packer, "job", wait->job);
+    if (wait->job)
+        pack_integer(packer, "job", wait->job);
+    else
+        pack_named_text(packer, "client_key", wait->client_key);
     pack_integer(packer, "timeout_ms", wait->timeout_ms);
     if (wait->has_seen)
         pack_integer(packer, "seen", wait->seen);

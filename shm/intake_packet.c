@@ -103,7 +103,7 @@ int intake_answer_check(const struct intake_packet *asked, const struct intake_p
                  answer->job == asked->job && answer->partition == asked->partition;
     switch (answer->kind) {
     case INTAKE_PROGRESS:
-        is_ok = is_ok && answer->phase < INTAKE_PHASE_COUNT && answer->phase >= progress->phase &&
+        is_ok = is_ok && answer->phase < INTAKE_PHASE_COUNT &&
                 answer->bytes >= progress->bytes && answer->bytes <= asked->bytes;
         break;
     case INTAKE_COPIED:

@@ -18,11 +18,11 @@
 #include "supervisor/supervisor.h"
 #include "supervisor/worker_answers.h"
 
-/* Jobs of others do not exist for a caller of the submit socket. */
+/* Jobs of others do not exist for a caller of the submit socket, and reserved ones for nobody. */
 static struct job *find_job(const struct answers_caller *caller, uint64_t number)
 {
     struct job *job = jobs_find(&caller->supervisor->jobs, number);
-    return job && (caller->is_admin || job->uid == caller->uid) ? job : NULL;
+    return job && !job->is_pending && (caller->is_admin || job->uid == caller->uid) ? job : NULL;
 }
 
 bool answers_may_see(const struct answers_caller *caller, uint64_t job)
@@ -30,19 +30,58 @@ bool answers_may_see(const struct answers_caller *caller, uint64_t job)
     return find_job(caller, job) != NULL;
 }
 
-static void no_such_job(struct reply *reply, uint32_t message_id, uint64_t number)
+static void no_such_job(const struct answers_caller *caller, struct reply *reply,
+                        uint32_t message_id, uint64_t number)
 {
-    char text[160];
-    snprintf(text, sizeof text,
-             "there is no job %llu of yours, or its result is no longer kept (the newest %d, for "
-             "%d hours)",
-             (unsigned long long)number, JOBS_FINISHED_MAX, JOBS_FINISHED_AGE_S_MAX / 3600);
+    const struct supervisor *supervisor = caller->supervisor;
+    char text[200];
+    if (caller->was_fetched && caller->fetch_result < 0 && caller->fetch_result != -ENOENT) {
+        snprintf(text, sizeof text, "job %llu cannot be read from the journal: %s",
+                 (unsigned long long)number,
+                 caller->fetch_result == -EBADMSG ? "its record is damaged"
+                                                  : strerror(-caller->fetch_result));
+        reply_error(reply, message_id, REPLY_FAILED, text, 0);
+        return;
+    }
+    if (number && number <= supervisor->durable.counts.expired_number) {
+        snprintf(text, sizeof text,
+                 "job %llu is no longer kept, or was never one of yours: results are kept for "
+                 "%llu s (ResultsAge=)",
+                 (unsigned long long)number,
+                 (unsigned long long)(supervisor->config.results_age_ns / 1000000000u));
+        reply_error(reply, message_id, REPLY_EXPIRED, text, 0);
+        return;
+    }
+    if (number)
+        snprintf(text, sizeof text, "there is no job %llu of yours", (unsigned long long)number);
+    else
+        snprintf(text, sizeof text, "there is no job of yours with that client key");
     reply_error(reply, message_id, REPLY_NOT_FOUND, text, 0);
+}
+
+/* Whether the request has to wait for the journal: the job is not in memory, or its result is not,
+ * and it may be there. */
+static bool fetch(const struct answers_caller *caller, uint64_t number, const char *client_key,
+                  struct answers_later *ret_later)
+{
+    struct supervisor *supervisor = caller->supervisor;
+    if (caller->was_fetched || (number && number >= supervisor->job_numbers.next) ||
+        !durable_fetch(supervisor, number, caller->uid, client_key))
+        return false;
+    *ret_later = (struct answers_later){.kind = CONTROL_WAIT_FETCH, .job = number};
+    return true;
+}
+
+static void write_client_key(struct reply *reply, const struct job *job)
+{
+    if (job->client_key[0])
+        reply_string(reply, "client_key", job->client_key);
 }
 
 static void write_job_error(struct reply *reply, const struct job *job)
 {
-    if (job->state != REQUEST_JOB_FAILED && job->state != REQUEST_JOB_CANCELLED)
+    enum request_job_state state = job_state_shown(job);
+    if (state != REQUEST_JOB_FAILED && state != REQUEST_JOB_CANCELLED)
         return;
     reply_map(reply, "error");
     reply_string(reply, "code", reply_code_to_string(job->error.code));
@@ -65,27 +104,43 @@ static void make_hello(const struct answers_caller *caller, const struct request
     reply_close(reply);
 }
 
-static void make_submit(const struct answers_caller *caller, const struct request *request,
-                        int *descriptors, struct reply *reply)
+void answers_submit(const struct admission_outcome *outcome, uint32_t message_id,
+                    struct reply *reply)
 {
-    struct admission_refusal refusal = {0};
-    uint64_t job;
-    if (admission_submit(caller->supervisor, caller->uid, &request->submit, descriptors,
-                         request->descriptor_count, &job, &refusal) < 0) {
-        reply_error(reply, request->message_id, refusal.code, refusal.text, refusal.retry_after_ms);
+    const struct admission_refusal *refusal = &outcome->refusal;
+    if (!outcome->is_taken) {
+        reply_error(reply, message_id, refusal->code, refusal->text, refusal->retry_after_ms);
         return;
     }
-    reply_begin(reply, request->message_id);
+    reply_begin(reply, message_id);
     reply_map(reply, NULL);
-    reply_integer(reply, "job", job);
+    reply_integer(reply, "job", outcome->job);
+    if (outcome->is_existing)
+        reply_bool(reply, "existing", true);
     reply_close(reply);
+}
+
+static enum answers_when make_submit(const struct answers_caller *caller,
+                                     const struct request *request, int *descriptors,
+                                     struct reply *reply, struct answers_later *ret_later)
+{
+    struct admission_outcome outcome;
+    admission_submit(caller->supervisor, caller->uid, &request->submit, descriptors,
+                     request->descriptor_count, &ret_later->ticket, &outcome);
+    if (ret_later->ticket) {
+        ret_later->kind = CONTROL_WAIT_SUBMIT;
+        return ANSWERS_LATER;
+    }
+    answers_submit(&outcome, request->message_id, reply);
+    return ANSWERS_NOW;
 }
 
 bool answers_wait_is_due(const struct answers_caller *caller, uint64_t number, bool has_seen,
                          uint64_t seen)
 {
     const struct job *job = find_job(caller, number);
-    return !job || job_is_terminal(job) || (has_seen && job->version != seen);
+    return !job || (job_is_terminal(job) && !job->is_settling) ||
+           (has_seen && job->version != seen);
 }
 
 static void write_stages(struct reply *reply, const struct supervisor *supervisor,
@@ -110,13 +165,14 @@ void answers_wait(const struct answers_caller *caller, uint32_t message_id, uint
 {
     const struct job *job = find_job(caller, number);
     if (!job) {
-        no_such_job(reply, message_id, number);
+        no_such_job(caller, reply, message_id, number);
         return;
     }
     reply_begin(reply, message_id);
     reply_map(reply, NULL);
     reply_integer(reply, "job", job->number);
-    reply_string(reply, "state", request_job_state_to_string(job->state));
+    write_client_key(reply, job);
+    reply_string(reply, "state", request_job_state_to_string(job_state_shown(job)));
     reply_integer(reply, "partitions", job->partition_count);
     reply_integer(reply, "done", job->done_count);
     write_stages(reply, caller->supervisor, job);
@@ -125,26 +181,47 @@ void answers_wait(const struct answers_caller *caller, uint32_t message_id, uint
     reply_close(reply);
 }
 
+/* The number of a job of the caller's own in memory; 0. */
+static uint64_t find_client_key(const struct answers_caller *caller, const char *client_key)
+{
+    const struct jobs *jobs = &caller->supervisor->jobs;
+    for (const struct job *job = jobs->active.first; job; job = job->next) {
+        if (!job->is_pending && job->uid == caller->uid && strcmp(job->client_key, client_key) == 0)
+            return job->number;
+    }
+    return 0;
+}
+
 static enum answers_when make_wait(const struct answers_caller *caller,
-                                   const struct request *request, struct reply *reply)
+                                   const struct request *request, struct reply *reply,
+                                   struct answers_later *ret_later)
 {
     const struct request_wait *wait = &request->wait;
-    if (wait->timeout_ms > 0 && !answers_wait_is_due(caller, wait->job, wait->has_seen, wait->seen))
+    uint64_t number = wait->job;
+    if (number == 0)
+        number = find_client_key(caller, wait->client_key);
+    const struct job *job = number ? find_job(caller, number) : NULL;
+    if (!job && fetch(caller, wait->job, wait->client_key, ret_later))
         return ANSWERS_LATER;
-    answers_wait(caller, request->message_id, wait->job, reply);
+    if (job && wait->timeout_ms > 0 &&
+        !answers_wait_is_due(caller, number, wait->has_seen, wait->seen)) {
+        *ret_later = (struct answers_later){.kind = CONTROL_WAIT_JOB, .job = number};
+        return ANSWERS_LATER;
+    }
+    answers_wait(caller, request->message_id, number, reply);
     return ANSWERS_NOW;
 }
 
-/* A job that is done, or NULL and the error reply. */
+/* A job that is done, with its result in memory, or NULL and the error reply. */
 static struct job *find_done(const struct answers_caller *caller, uint32_t message_id,
                              uint64_t number, struct reply *reply)
 {
     struct job *job = find_job(caller, number);
     if (!job) {
-        no_such_job(reply, message_id, number);
+        no_such_job(caller, reply, message_id, number);
         return NULL;
     }
-    if (!job_is_terminal(job)) {
+    if (!job_is_terminal(job) || job->is_settling) {
         reply_error(reply, message_id, REPLY_TIMEOUT, "the job is not finished", 0);
         return NULL;
     }
@@ -158,7 +235,21 @@ static struct job *find_done(const struct answers_caller *caller, uint32_t messa
         reply_error(reply, message_id, job->error.code, text, 0);
         return NULL;
     }
+    if (!job->has_results) {
+        reply_error(reply, message_id, REPLY_FAILED,
+                    "its result cannot be read from the journal; the daemon's log says why", 0);
+        return NULL;
+    }
     return job;
+}
+
+/* result and public: whether the journal has to be asked first. */
+static bool fetch_result(const struct answers_caller *caller, uint64_t number,
+                         struct answers_later *ret_later)
+{
+    const struct job *job = find_job(caller, number);
+    bool is_here = job && (job->has_results || job->state != REQUEST_JOB_DONE);
+    return !is_here && fetch(caller, number, NULL, ret_later);
 }
 
 static void make_result(const struct answers_caller *caller, const struct request *request,
@@ -170,6 +261,7 @@ static void make_result(const struct answers_caller *caller, const struct reques
     reply_begin(reply, request->message_id);
     reply_map(reply, NULL);
     reply_integer(reply, "job", job->number);
+    write_client_key(reply, job);
     reply_string(reply, "state", request_job_state_to_string(job->state));
     reply_string(reply, "circuit", job->circuit);
     reply_string(reply, "curve", job->curve->name);
@@ -198,14 +290,38 @@ static void make_public(const struct answers_caller *caller, const struct reques
     reply_close(reply);
 }
 
-static void make_cancel(const struct answers_caller *caller, const struct request *request,
-                        struct reply *reply)
+bool answers_cancel_is_due(const struct answers_caller *caller, uint64_t number)
+{
+    const struct job *job = find_job(caller, number);
+    return !job || !job->is_settling;
+}
+
+static void write_outcome(struct reply *reply, uint32_t message_id, uint64_t job,
+                          const char *outcome)
+{
+    reply_begin(reply, message_id);
+    reply_map(reply, NULL);
+    reply_integer(reply, "job", job);
+    reply_string(reply, "outcome", outcome);
+    reply_close(reply);
+}
+
+void answers_cancelled(uint32_t message_id, uint64_t job, struct reply *reply)
+{
+    write_outcome(reply, message_id, job, "cancelled");
+}
+
+static enum answers_when make_cancel(const struct answers_caller *caller,
+                                     const struct request *request, struct reply *reply,
+                                     struct answers_later *ret_later)
 {
     struct supervisor *supervisor = caller->supervisor;
     struct job *job = find_job(caller, request->job);
+    if (!job && fetch(caller, request->job, NULL, ret_later))
+        return ANSWERS_LATER;
     if (!job) {
-        no_such_job(reply, request->message_id, request->job);
-        return;
+        no_such_job(caller, reply, request->message_id, request->job);
+        return ANSWERS_NOW;
     }
     bool is_cancelled = jobs_cancel(&supervisor->jobs, job, supervisor->now_ns);
     if (is_cancelled) {
@@ -214,11 +330,13 @@ static void make_cancel(const struct answers_caller *caller, const struct reques
     }
     /* Asked twice, the second answer is the first one's truth. */
     bool stays_cancelled = job->state == REQUEST_JOB_CANCELLED;
-    reply_begin(reply, request->message_id);
-    reply_map(reply, NULL);
-    reply_integer(reply, "job", job->number);
-    reply_string(reply, "outcome", stays_cancelled ? "cancelled" : "too_late");
-    reply_close(reply);
+    if (stays_cancelled && job->is_settling) {
+        *ret_later = (struct answers_later){.kind = CONTROL_WAIT_CANCEL, .job = job->number};
+        return ANSWERS_LATER;
+    }
+    write_outcome(reply, request->message_id, job->number,
+                  stays_cancelled ? "cancelled" : "too_late");
+    return ANSWERS_NOW;
 }
 
 static void write_job(struct reply *reply, const struct supervisor *supervisor,
@@ -226,14 +344,15 @@ static void write_job(struct reply *reply, const struct supervisor *supervisor,
 {
     reply_map(reply, NULL);
     reply_integer(reply, "job", job->number);
+    write_client_key(reply, job);
     reply_string(reply, "circuit", job->circuit);
-    reply_string(reply, "state", request_job_state_to_string(job->state));
+    reply_string(reply, "state", request_job_state_to_string(job_state_shown(job)));
     reply_string(reply, "priority", request_priority_to_string(job->priority));
     reply_integer(reply, "partitions", job->partition_count);
     reply_integer(reply, "done", job->done_count);
     reply_integer(reply, "uid", job->uid);
     reply_integer(reply, "age_ms", (supervisor->now_ns - job->admitted_ns) / 1000000);
-    if (job_is_terminal(job))
+    if (job_is_terminal(job) && !job->is_settling)
         reply_integer(reply, "took_ms", (job->finished_ns - job->admitted_ns) / 1000000);
     write_job_error(reply, job);
     reply_close(reply);
@@ -265,8 +384,8 @@ static void make_jobs(const struct answers_caller *caller, const struct request 
             active = active->previous;
         else
             finished = finished->previous;
-        if ((!caller->is_admin && job->uid != caller->uid) ||
-            (wanted->has_state && job->state != wanted->state))
+        if (job->is_pending || (!caller->is_admin && job->uid != caller->uid) ||
+            (wanted->has_state && job_state_shown(job) != wanted->state))
             continue;
         write_job(reply, caller->supervisor, job);
         left--;
@@ -287,8 +406,9 @@ void answers_circuit(const struct circuit *circuit, uint32_t message_id, struct 
 
 static enum answers_when make_circuit_add(const struct answers_caller *caller,
                                           const struct request *request, int *descriptors,
-                                          struct reply *reply)
+                                          struct reply *reply, struct answers_later *ret_later)
 {
+    ret_later->kind = CONTROL_WAIT_CIRCUIT;
     struct circuit *circuit;
     char why[256], text[320];
     uint64_t bytes;
@@ -349,8 +469,24 @@ static void close_all(const int *descriptors, uint32_t count)
         close(descriptors[i]);
 }
 
+bool answers_may_wait(enum request_method method)
+{
+    switch (method) {
+    case REQUEST_SUBMIT:
+    case REQUEST_WAIT:
+    case REQUEST_RESULT:
+    case REQUEST_PUBLIC:
+    case REQUEST_CANCEL:
+    case REQUEST_CIRCUIT_ADD:
+        return true;
+    default:
+        return false;
+    }
+}
+
 enum answers_when answers_make(const struct answers_caller *caller, const struct request *request,
-                               int *descriptors, struct reply *reply)
+                               int *descriptors, struct reply *reply,
+                               struct answers_later *ret_later)
 {
     if (request_method_is_admin(request->method) && !caller->is_admin) {
         close_all(descriptors, request->descriptor_count);
@@ -362,19 +498,21 @@ enum answers_when answers_make(const struct answers_caller *caller, const struct
         make_hello(caller, request, reply);
         break;
     case REQUEST_SUBMIT:
-        make_submit(caller, request, descriptors, reply);
-        break;
+        return make_submit(caller, request, descriptors, reply, ret_later);
     case REQUEST_WAIT:
-        return make_wait(caller, request, reply);
+        return make_wait(caller, request, reply, ret_later);
     case REQUEST_RESULT:
+        if (fetch_result(caller, request->job, ret_later))
+            return ANSWERS_LATER;
         make_result(caller, request, reply);
         break;
     case REQUEST_PUBLIC:
+        if (fetch_result(caller, request->public.job, ret_later))
+            return ANSWERS_LATER;
         make_public(caller, request, reply);
         break;
     case REQUEST_CANCEL:
-        make_cancel(caller, request, reply);
-        break;
+        return make_cancel(caller, request, reply, ret_later);
     case REQUEST_JOBS:
         make_jobs(caller, request, reply);
         break;
@@ -392,7 +530,7 @@ enum answers_when answers_make(const struct answers_caller *caller, const struct
         reload_answer(caller, request, reply);
         break;
     case REQUEST_CIRCUIT_ADD:
-        return make_circuit_add(caller, request, descriptors, reply);
+        return make_circuit_add(caller, request, descriptors, reply, ret_later);
     case REQUEST_CIRCUIT_REMOVE:
         make_circuit_remove(caller, request, reply);
         break;

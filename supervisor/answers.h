@@ -8,6 +8,8 @@
 
 #include "protocol/reply.h"
 #include "protocol/request.h"
+#include "supervisor/admission.h"
+#include "supervisor/control.h"
 
 struct supervisor;
 struct job;
@@ -17,16 +19,28 @@ struct answers_caller {
     struct supervisor *supervisor;
     uid_t uid;
     bool is_admin;
+    bool was_fetched; /* the journal has been asked for the request's job: with this result */
+    int fetch_result;
 };
 
 enum answers_when {
     ANSWERS_NOW,   /* the reply is made */
-    ANSWERS_LATER, /* `wait` and `circuit_add`: keep it and ask again */
+    ANSWERS_LATER, /* keep it, as struct answers_later says */
 };
+
+struct answers_later {
+    enum control_wait_kind kind;
+    uint64_t job;
+    struct admission_ticket *ticket; /* to be begun once its on_settled is set */
+};
+
+/* Whether answers_make may say ANSWERS_LATER to it. */
+bool answers_may_wait(enum request_method method);
 
 /* descriptors: request->descriptor_count of them, taken over. */
 enum answers_when answers_make(const struct answers_caller *caller, const struct request *request,
-                               int *descriptors, struct reply *reply);
+                               int *descriptors, struct reply *reply,
+                               struct answers_later *ret_later);
 /* A wait that has come due, for the job as it is now; the job may be gone. */
 void answers_wait(const struct answers_caller *caller, uint32_t message_id, uint64_t job,
                   struct reply *reply);
@@ -35,5 +49,11 @@ bool answers_wait_is_due(const struct answers_caller *caller, uint64_t job, bool
                          uint64_t seen);
 /* Whether the caller may hear of this job. */
 bool answers_may_see(const struct answers_caller *caller, uint64_t job);
+/* A cancel whose job's end went to disk. */
+bool answers_cancel_is_due(const struct answers_caller *caller, uint64_t job);
+void answers_cancelled(uint32_t message_id, uint64_t job, struct reply *reply);
+/* The end of submit. */
+void answers_submit(const struct admission_outcome *outcome, uint32_t message_id,
+                    struct reply *reply);
 /* The end of circuit_add. */
 void answers_circuit(const struct circuit *circuit, uint32_t message_id, struct reply *reply);

@@ -383,7 +383,7 @@ void circuit_fail_jobs(struct circuit *circuit)
     snprintf(text, sizeof text, "circuit %s cannot be loaded: %s", circuit->name, circuit->error);
     for (struct job *job = supervisor->jobs.active.first, *next; job; job = next) {
         next = job->next;
-        if (strcmp(job->circuit, circuit->name) != 0)
+        if (job->is_pending || strcmp(job->circuit, circuit->name) != 0)
             continue;
         if (jobs_fail(&supervisor->jobs, job, REPLY_FAILED, JOB_PARTITION_NONE, text,
                       supervisor->now_ns))

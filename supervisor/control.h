@@ -8,10 +8,12 @@
 #include <sys/types.h>
 
 #include "config/limits.h"
+#include "protocol/request.h"
 #include "protocol/stream.h"
 #include "runtime/loop.h"
 
 struct supervisor;
+struct admission_ticket;
 struct circuit;
 struct job;
 
@@ -26,10 +28,22 @@ enum {
     CONTROL_DESCRIPTORS_MAX = 1024,   /* received and not yet claimed by a request, of all */
 };
 
+enum control_wait_kind {
+    CONTROL_WAIT_JOB,     /* wait */
+    CONTROL_WAIT_CANCEL,  /* cancel: the end of its job goes to disk */
+    CONTROL_WAIT_CIRCUIT, /* circuit_add */
+    CONTROL_WAIT_SUBMIT,  /* a ticket of admission stands for it */
+    CONTROL_WAIT_FETCH,   /* its job is being looked up; then it is made anew */
+};
+
 /* A request that is answered later. */
 struct control_wait {
-    bool is_circuit; /* circuit_add, else wait */
+    enum control_wait_kind kind;
     uint32_t message_id;
+    struct admission_ticket *ticket;
+    enum request_method method; /* FETCH: of the request, and what it asked beside the job */
+    char client_key[CLIENT_KEY_BYTES_MAX + 1];
+    uint32_t partition, first;
     uint64_t job;
     bool has_seen;
     uint64_t seen;
@@ -81,3 +95,14 @@ uint64_t control_deadline(const struct supervisor *supervisor);
 /* Preparing the circuit has ended, either way: answers who waits for it. A circuit that failed and
  * is not in the configuration is gone afterwards. */
 void control_circuit_settled(struct supervisor *supervisor, struct circuit *circuit);
+
+/* The journal has said what it knows of a job that was asked for by number, or where that is 0 by
+ * uid and client key. found: its number, 0 when there is none; result: 0 or why not. */
+struct control_fetched {
+    uint64_t number;
+    uid_t uid;
+    const char *client_key;
+    uint64_t found;
+    int result;
+};
+void control_fetched(struct supervisor *supervisor, const struct control_fetched *fetched);

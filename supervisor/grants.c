@@ -147,8 +147,11 @@ static int send_input(struct worker *worker, struct slot *slot, bool with_public
     return 0;
 }
 
+/* The attempt is on record before the worker can take it. */
 static int push(struct worker *worker, const struct message *grant)
 {
+    const struct slot *slot = &worker->supervisor->slots.entries[grant->slot];
+    durable_attempt(worker->supervisor, slot, grant->operation);
     int r = workers_push(worker, grant);
     if (r < 0)
         worker->delayed_until_ns =

@@ -28,27 +28,41 @@ int job_numbers_open(struct job_numbers *numbers, const char *state_directory)
         return -EBADMSG;
     }
     numbers->next = numbers->reserved = first;
+    job_numbers_raise(numbers, first); /* a full disk: the first number waits for space */
     return 0;
 }
 
 void job_numbers_close(struct job_numbers *numbers)
 {
+    /* What was reserved and not used may be used next time. */
+    if (numbers->path && numbers->next < numbers->reserved)
+        job_numbers_write(numbers, numbers->next);
     free(numbers->path);
     *numbers = (struct job_numbers){0};
 }
 
+int job_numbers_write(const struct job_numbers *numbers, uint64_t reserved)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64 "\n", reserved);
+    return files_write(numbers->path, text, strlen(text), 0600);
+}
+
+int job_numbers_raise(struct job_numbers *numbers, uint64_t next)
+{
+    if (next > numbers->next)
+        numbers->next = next;
+    if (numbers->reserved > numbers->next)
+        return 0;
+    int r = job_numbers_write(numbers, numbers->next + JOB_NUMBERS_BLOCK);
+    if (r < 0)
+        log_error("cannot write %s: %s", numbers->path, strerror(-r));
+    else
+        numbers->reserved = numbers->next + JOB_NUMBERS_BLOCK;
+    return r;
+}
+
 uint64_t job_numbers_take(struct job_numbers *numbers)
 {
-    if (numbers->next == numbers->reserved) {
-        char text[32];
-        uint64_t reserved = numbers->next + JOB_NUMBERS_BLOCK;
-        snprintf(text, sizeof text, "%" PRIu64 "\n", reserved);
-        int r = files_write(numbers->path, text, strlen(text), 0600);
-        if (r < 0) {
-            log_error("cannot write %s: %s; no job can be taken", numbers->path, strerror(-r));
-            return 0;
-        }
-        numbers->reserved = reserved;
-    }
-    return numbers->next++;
+    return numbers->next < numbers->reserved ? numbers->next++ : 0;
 }

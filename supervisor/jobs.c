@@ -13,6 +13,7 @@
 int jobs_init(struct jobs *jobs)
 {
     *jobs = (struct jobs){0};
+    jobs->first_deadline_ns = UINT64_MAX;
     jobs->buckets = calloc(JOBS_HASH_BUCKETS, sizeof(struct job *));
     return jobs->buckets ? 0 : -ENOMEM;
 }
@@ -35,6 +36,18 @@ static void list_append(struct jobs_list *list, struct job *job)
     else
         list->first = job;
     list->last = job;
+    list->count++;
+}
+
+static void list_prepend(struct jobs_list *list, struct job *job)
+{
+    job->previous = NULL;
+    job->next = list->first;
+    if (list->first)
+        list->first->previous = job;
+    else
+        list->last = job;
+    list->first = job;
     list->count++;
 }
 
@@ -65,6 +78,7 @@ void jobs_destroy(struct jobs *jobs)
     list_free(&jobs->active);
     list_free(&jobs->finished);
     free(jobs->buckets);
+    free(jobs->users);
     *jobs = (struct jobs){0};
 }
 
@@ -80,18 +94,72 @@ static int64_t realtime_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static bool job_allocate(struct job *job)
+static struct jobs_user *find_user(const struct jobs *jobs, uid_t uid)
+{
+    for (uint32_t i = 0; i < jobs->user_count; i++) {
+        if (jobs->users[i].uid == uid)
+            return &jobs->users[i];
+    }
+    return NULL;
+}
+
+const struct jobs_user *jobs_user_find(const struct jobs *jobs, uid_t uid)
+{
+    return find_user(jobs, uid);
+}
+
+static bool user_add(struct jobs *jobs, const struct job *job)
+{
+    struct jobs_user *user = find_user(jobs, job->uid);
+    if (!user && jobs->user_count == jobs->user_room) {
+        uint32_t room = jobs->user_room ? 2 * jobs->user_room : 16;
+        struct jobs_user *users = realloc(jobs->users, room * sizeof users[0]);
+        if (!users)
+            return false;
+        jobs->users = users;
+        jobs->user_room = room;
+    }
+    if (!user) {
+        user = &jobs->users[jobs->user_count++];
+        *user = (struct jobs_user){.uid = job->uid};
+    }
+    user->jobs++;
+    user->bytes += job->input_bytes;
+    return true;
+}
+
+static void user_remove(struct jobs *jobs, const struct job *job)
+{
+    struct jobs_user *user = find_user(jobs, job->uid);
+    CHECK(user && user->jobs > 0 && user->bytes >= job->input_bytes);
+    user->bytes -= job->input_bytes;
+    if (--user->jobs == 0)
+        *user = jobs->users[--jobs->user_count];
+}
+
+void jobs_add_input(struct jobs *jobs, struct job *job, uint64_t bytes)
+{
+    struct jobs_user *user = find_user(jobs, job->uid);
+    CHECK(user && !job_is_terminal(job));
+    job->input_bytes += bytes;
+    user->bytes += bytes;
+}
+
+static bool job_allocate(struct job *job, bool is_bare)
 {
     size_t n = job->partition_count;
-    size_t proof_bytes = n * job->curve->proof_bytes;
-    size_t public_bytes = n * job->public_count * CURVE_FR_BYTES;
+    size_t proof_bytes = is_bare ? 0 : n * job->curve->proof_bytes;
+    size_t public_bytes = is_bare ? 0 : n * job->public_count * CURVE_FR_BYTES;
     job->slots = malloc(n * sizeof job->slots[0]);
-    job->proofs = calloc(1, proof_bytes);
-    job->publics = calloc(1, public_bytes ? public_bytes : 1);
     job->phases_us = calloc(n, sizeof job->phases_us[0]);
     job->result_bytes = sizeof *job + n * sizeof job->slots[0] + proof_bytes + public_bytes +
                         n * sizeof job->phases_us[0];
-    if (!job->slots || !job->proofs || !job->publics || !job->phases_us)
+    if (!is_bare) {
+        job->proofs = calloc(1, proof_bytes);
+        job->publics = calloc(1, public_bytes ? public_bytes : 1);
+    }
+    job->has_results = !is_bare;
+    if (!job->slots || !job->phases_us || (!is_bare && (!job->proofs || !job->publics)))
         return false;
     for (uint32_t i = 0; i < n; i++)
         job->slots[i] = SLOT_NONE;
@@ -113,8 +181,14 @@ struct job *jobs_create(struct jobs *jobs, const struct job_plan *plan)
     job->order_key = plan->order_key;
     job->admitted_ns = plan->now_ns;
     job->admitted_realtime_ms = realtime_ms();
+    job->input_bytes = plan->input_bytes;
+    job->deadline_ns = plan->deadline_ns ? plan->deadline_ns : UINT64_MAX;
+    job->is_pending = plan->is_pending;
+    job->is_durable = plan->is_durable;
     snprintf(job->circuit, sizeof job->circuit, "%s", plan->circuit);
-    if (!job_allocate(job)) {
+    snprintf(job->client_key, sizeof job->client_key, "%s",
+             plan->client_key ? plan->client_key : "");
+    if (!job_allocate(job, plan->is_bare) || !user_add(jobs, job)) {
         job_free(job);
         return NULL;
     }
@@ -124,7 +198,80 @@ struct job *jobs_create(struct jobs *jobs, const struct job_plan *plan)
     *bucket = job;
     list_append(&jobs->active, job);
     jobs->active_bytes += job->result_bytes;
+    if (job->deadline_ns < jobs->first_deadline_ns)
+        jobs->first_deadline_ns = job->deadline_ns;
     return job;
+}
+
+static void unhash(struct jobs *jobs, struct job *job)
+{
+    struct job **link = bucket_of(jobs, job->number);
+    while (*link != job)
+        link = &(*link)->hash_next;
+    *link = job->hash_next;
+}
+
+/* Leaves the active ones, and what is counted of those. */
+static void deactivate(struct jobs *jobs, struct job *job)
+{
+    list_remove(&jobs->active, job);
+    jobs->active_bytes -= job->result_bytes;
+    user_remove(jobs, job);
+}
+
+void jobs_discard(struct jobs *jobs, struct job *job)
+{
+    CHECK(job->is_pending);
+    unhash(jobs, job);
+    deactivate(jobs, job);
+    job_free(job);
+}
+
+void jobs_adopt_finished(struct jobs *jobs, struct job *job, enum request_job_state state)
+{
+    CHECK(!job_is_terminal(job) && state >= REQUEST_JOB_DONE);
+    deactivate(jobs, job);
+    job->state = state;
+    job->is_pending = false;
+    /* `jobs` shows the list from its end, newest first. */
+    if (jobs->finished.last && jobs->finished.last->number > job->number)
+        list_prepend(&jobs->finished, job);
+    else
+        list_append(&jobs->finished, job);
+    jobs->finished_bytes += job->result_bytes;
+}
+
+enum request_job_state job_state_shown(const struct job *job)
+{
+    return job->is_settling ? REQUEST_JOB_RUNNING : job->state;
+}
+
+void jobs_settle(struct jobs *jobs, struct job *job)
+{
+    if (!job->is_settling)
+        return;
+    CHECK(jobs->settling_count > 0);
+    jobs->settling_count--;
+    job->is_settling = false;
+    jobs_touch(jobs, job);
+}
+
+struct job *jobs_overdue(struct jobs *jobs, uint64_t now_ns)
+{
+    if (now_ns < jobs->first_deadline_ns)
+        return NULL;
+    jobs->first_deadline_ns = UINT64_MAX;
+    for (struct job *job = jobs->active.first; job; job = job->next) {
+        if (job->is_pending && job->deadline_ns <= now_ns) {
+            jobs->first_deadline_ns = now_ns + 100000000; /* it is not a job yet */
+        } else if (job->deadline_ns <= now_ns) {
+            jobs->first_deadline_ns = 0; /* there may be more */
+            return job;
+        } else if (job->deadline_ns < jobs->first_deadline_ns) {
+            jobs->first_deadline_ns = job->deadline_ns;
+        }
+    }
+    return NULL;
 }
 
 struct job *jobs_find(const struct jobs *jobs, uint64_t number)
@@ -165,10 +312,10 @@ static bool finish(struct jobs *jobs, struct job *job, enum request_job_state st
         return false;
     job->state = state;
     job->finished_ns = now_ns;
+    job->finished_realtime_ms = realtime_ms();
     jobs->totals[state]++;
-    list_remove(&jobs->active, job);
+    deactivate(jobs, job);
     list_append(&jobs->finished, job);
-    jobs->active_bytes -= job->result_bytes;
     if (state != REQUEST_JOB_DONE) { /* no partial results: they would only hold memory */
         size_t proof_bytes = job->partition_count * job->curve->proof_bytes;
         size_t public_bytes = (size_t)job->partition_count * job->public_count * CURVE_FR_BYTES;
@@ -176,9 +323,14 @@ static bool finish(struct jobs *jobs, struct job *job, enum request_job_state st
         free(job->publics);
         job->proofs = NULL;
         job->publics = NULL;
-        job->result_bytes -= proof_bytes + public_bytes;
+        if (job->has_results)
+            job->result_bytes -= proof_bytes + public_bytes;
+        job->has_results = false;
     }
     jobs->finished_bytes += job->result_bytes;
+    if (jobs->on_end)
+        jobs->on_end(jobs->context, job);
+    jobs->settling_count += job->is_settling;
     jobs_touch(jobs, job);
     return true;
 }
@@ -222,29 +374,27 @@ void job_slot_released(struct job *job, uint32_t partition)
     job->released_count++;
 }
 
-static void drop_oldest(struct jobs *jobs)
+void jobs_drop(struct jobs *jobs, struct job *job)
 {
-    struct job *job = jobs->finished.first;
-    struct job **link = bucket_of(jobs, job->number);
-    while (*link != job)
-        link = &(*link)->hash_next;
-    *link = job->hash_next;
+    unhash(jobs, job);
     list_remove(&jobs->finished, job);
     jobs->finished_bytes -= job->result_bytes;
     job_free(job);
 }
 
-void jobs_expire(struct jobs *jobs, uint64_t now_ns)
+void jobs_expire(struct jobs *jobs, uint64_t now_ns, uint64_t age_ns_max)
 {
-    const uint64_t age_ns_max = (uint64_t)JOBS_FINISHED_AGE_S_MAX * 1000000000u;
-    while (jobs->finished.first) {
-        struct job *oldest = jobs->finished.first;
-        bool is_too_old = now_ns - oldest->finished_ns > age_ns_max;
+    struct job *next;
+    for (struct job *oldest = jobs->finished.first; oldest; oldest = next) {
+        bool is_too_old = now_ns > oldest->finished_ns && now_ns - oldest->finished_ns > age_ns_max;
         /* The newest result is kept whatever its size: its client has not had a chance yet. */
         bool is_too_much =
             jobs->finished.count > 1 && jobs->finished_bytes > (size_t)JOBS_FINISHED_MIB_MAX << 20;
         if (!is_too_old && !is_too_much && jobs->finished.count <= JOBS_FINISHED_MAX)
             return;
-        drop_oldest(jobs);
+        next = oldest->next;
+        /* One whose end is not on disk is nowhere else. A few, while the disk is full. */
+        if (!oldest->is_settling)
+            jobs_drop(jobs, oldest);
     }
 }

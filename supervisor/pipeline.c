@@ -22,8 +22,10 @@ int pipeline_apply(struct supervisor *supervisor, struct slot *slot, enum slot_e
 
     if (step.actions & SLOT_ACTION_DEQUEUE)
         slots_dequeue(slots, slot);
-    if (step.actions & SLOT_ACTION_DISOWN)
+    if (step.actions & SLOT_ACTION_DISOWN) {
         workers_disown(slot->owner, slot);
+        durable_attempt(supervisor, slot, OPERATION_NONE);
+    }
     if (step.actions & SLOT_ACTION_UNBIND && slot->slab >= 0) {
         slots_reclaimable_remove(slots, slot);
         memory_release(&supervisor->memory, slot->slab);
@@ -121,6 +123,8 @@ static void settle(struct supervisor *supervisor, struct slot *slot)
     struct job *job = jobs_find(&supervisor->jobs, slot->job);
     report_partition(supervisor, slot);
     if (job && slot->state == SLOT_DONE) {
+        if (!job_is_terminal(job))
+            durable_proved(supervisor, job, slot->partition);
         if (jobs_partition_done(&supervisor->jobs, job, supervisor->now_ns))
             report_job(job);
     } else if (job && slot->state == SLOT_FAILED) {

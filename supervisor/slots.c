@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/check.h"
+#include "runtime/close_later.h"
 #include "supervisor/circuits.h"
 
 static int queue_init(struct slots_queue *queue, uint32_t *positions)
@@ -49,8 +50,7 @@ fail:
 
 static void input_close(struct slot *slot)
 {
-    if (slot->input.fd >= 0)
-        close(slot->input.fd);
+    close_later(slot->input.fd); /* it may be a client's file, on any file system */
     if (slot->input.inline_bytes) {
         explicit_bzero(slot->input.inline_bytes, slot->input.inline_count); /* a witness */
         free(slot->input.inline_bytes);

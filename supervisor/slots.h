@@ -25,9 +25,10 @@ struct worker;
 
 /* Where the witness comes from. */
 struct slot_input {
-    int fd;             /* the client's file, owned; -1 when inline */
+    int fd;             /* a file of the spool, or the client's own; owned; -1 when inline */
     void *inline_bytes; /* owned; NULL otherwise. A memfd is made of it for each grant */
     size_t inline_count;
+    uint64_t file_bytes; /* of fd's file, when it was looked at */
 };
 
 struct slot {

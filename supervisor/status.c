@@ -279,7 +279,7 @@ static void write_jobs(struct reply *reply, const struct supervisor *supervisor)
     for (const struct job *job = jobs->active.first; job; job = job->next)
         running += job->state == REQUEST_JOB_RUNNING;
     reply_map(reply, "jobs");
-    reply_integer(reply, "queued", jobs->active.count - running);
+    reply_integer(reply, "queued", jobs->active.count - running); /* also those being taken */
     reply_integer(reply, "running", running);
     reply_integer(reply, "done", jobs->totals[REQUEST_JOB_DONE]);
     reply_integer(reply, "failed", jobs->totals[REQUEST_JOB_FAILED]);
@@ -362,8 +362,30 @@ static void write_slots_and_limits(struct reply *reply, const struct supervisor 
     reply_integer(reply, "partitions", JOB_PARTITIONS_MAX);
     reply_integer(reply, "jobs_active", JOBS_ACTIVE_MAX);
     reply_integer(reply, "jobs_finished", JOBS_FINISHED_MAX);
-    reply_integer(reply, "finished_age_ms", (uint64_t)JOBS_FINISHED_AGE_S_MAX * 1000);
+    reply_integer(reply, "finished_age_ms", supervisor->config.results_age_ns / 1000000);
+    reply_integer(reply, "results", supervisor->config.results_max);
+    reply_integer(reply, "results_bytes", supervisor->config.results_bytes);
     reply_integer(reply, "wait_ms", WAIT_TIMEOUT_MS_MAX);
+    reply_close(reply);
+}
+
+static void write_journal(struct reply *reply, const struct supervisor *supervisor)
+{
+    const struct durable *durable = &supervisor->durable;
+    struct journal_figures figures;
+    if (!durable->journal)
+        return;
+    journal_figures(durable->journal, &figures);
+    reply_map(reply, "journal");
+    reply_string(reply, "state", journal_health_to_string(journal_health(durable->journal)));
+    reply_integer(reply, "kept", durable->counts.finished_count);
+    reply_integer(reply, "kept_bytes", durable->counts.finished_bytes);
+    reply_integer(reply, "file_bytes", figures.bytes);
+    reply_integer(reply, "operations", figures.operations);
+    reply_integer(reply, "commits", figures.commits);
+    reply_integer(reply, "queued", figures.queued);
+    reply_integer(reply, "restored", durable->restored);
+    reply_integer(reply, "submits", supervisor->admission.ticket_count);
     reply_close(reply);
 }
 
@@ -384,6 +406,7 @@ static void write_everything(struct reply *reply, const struct answers_caller *c
     write_jobs(reply, supervisor);
     write_circuits(reply, supervisor);
     write_slots_and_limits(reply, supervisor);
+    write_journal(reply, supervisor);
     reply_close(reply);
 }
 

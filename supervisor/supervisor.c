@@ -19,9 +19,11 @@
 #include "supervisor/leftovers.h"
 #include "supervisor/pipeline.h"
 #include "supervisor/reload.h"
+#include "supervisor/report.h"
 
 static uint64_t turn(struct supervisor *supervisor);
 static uint64_t next_deadline(const struct supervisor *supervisor);
+static void end_overdue(struct supervisor *supervisor);
 static void advance(struct supervisor *supervisor);
 
 int supervisor_run(struct supervisor *supervisor)
@@ -51,10 +53,12 @@ static uint64_t turn(struct supervisor *supervisor)
     advance(supervisor);
     if (supervisor->now_ns >= supervisor->next_tick_ns) {
         supervisor->next_tick_ns = supervisor->now_ns + SUPERVISOR_TICK_MS * UINT64_C(1000000);
-        jobs_expire(&supervisor->jobs, supervisor->now_ns);
+        jobs_expire(&supervisor->jobs, supervisor->now_ns, supervisor->config.results_age_ns);
+        durable_tick(supervisor);
         spool_tick(supervisor);
         service_tick(supervisor);
     }
+    end_overdue(supervisor);
     service_turn(supervisor);
     return supervisor->phase == SUPERVISOR_STOPPED ? 0 : next_deadline(supervisor);
 }
@@ -69,12 +73,25 @@ static uint64_t next_deadline(const struct supervisor *supervisor)
         intake_deadline(supervisor),
         supervisor->grants_delayed_until_ns ? supervisor->grants_delayed_until_ns : UINT64_MAX,
         supervisor->deadline_ns ? supervisor->deadline_ns : UINT64_MAX,
+        supervisor->jobs.first_deadline_ns,
         service_deadline(supervisor),
     };
     uint64_t first_ns = UINT64_MAX;
     for (size_t i = 0; i < sizeof dues_ns / sizeof dues_ns[0]; i++)
         first_ns = dues_ns[i] < first_ns ? dues_ns[i] : first_ns;
     return first_ns;
+}
+
+/* One deadline a job, over all its attempts and restarts. */
+static void end_overdue(struct supervisor *supervisor)
+{
+    struct job *job;
+    while ((job = jobs_overdue(&supervisor->jobs, supervisor->now_ns))) {
+        jobs_fail(&supervisor->jobs, job, REPLY_DEADLINE, JOB_PARTITION_NONE,
+                  "its deadline passed before it was done", supervisor->now_ns);
+        report_job(job);
+        pipeline_drop_job(supervisor, job);
+    }
 }
 
 void supervisor_take_time(struct supervisor *supervisor)
@@ -178,6 +195,11 @@ static int check_sandbox(const struct supervisor *supervisor)
     return 0;
 }
 
+static void on_job_end(void *context, struct job *job)
+{
+    durable_ended(context, job);
+}
+
 static int start_memory(struct supervisor *supervisor)
 {
     struct slab_fault fault = {""};
@@ -233,7 +255,10 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
         r = jobs_init(&supervisor->jobs);
     if (r == 0)
         r = job_numbers_open(&supervisor->job_numbers, supervisor->config.state_directory);
+    if (r == 0)
+        r = durable_open(supervisor);
     supervisor->jobs.on_change = on_job_change;
+    supervisor->jobs.on_end = on_job_end;
     supervisor->jobs.context = supervisor;
     if (r == 0)
         r = close_later_init();
@@ -245,6 +270,8 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
         r = intake_init(supervisor);
     if (r == 0)
         r = circuits_init(supervisor);
+    if (r == 0)
+        r = durable_restore(supervisor);
     if (r == 0)
         r = control_open(supervisor);
     adoption_finish(supervisor);
@@ -275,17 +302,35 @@ const char *supervisor_phase_to_string(enum supervisor_phase phase)
     return "stopping";
 }
 
-static void begin_stopping(struct supervisor *supervisor)
+/* What the journal has goes on at the next start; what lives in memory alone is given up. */
+static void give_jobs_up(struct supervisor *supervisor)
 {
     struct jobs *jobs = &supervisor->jobs;
-    if (jobs->active.count > 0)
-        log_warn("%u jobs are not finished and are given up", jobs->active.count);
-    while (jobs->active.first) {
-        struct job *job = jobs->active.first;
+    uint32_t kept = 0, lost = 0;
+    struct job *next;
+    admission_stop(supervisor);
+    for (struct job *job = jobs->active.first; job; job = next) {
+        next = job->next;
+        if (job->is_pending)
+            continue;
+        if (job->is_durable && job->is_journalled) {
+            kept++;
+            continue;
+        }
+        lost++;
         jobs_fail(jobs, job, REPLY_SHUTTING_DOWN, JOB_PARTITION_NONE, "the daemon is stopping",
                   supervisor->now_ns);
         pipeline_drop_job(supervisor, job);
     }
+    if (kept > 0)
+        log_info("%u jobs are not finished and go on at the next start", kept);
+    if (lost > 0)
+        log_warn("%u jobs are not finished, are not durable and are given up", lost);
+}
+
+static void begin_stopping(struct supervisor *supervisor)
+{
+    give_jobs_up(supervisor);
     control_tick(supervisor); /* whoever waits hears of it; status answers to the end */
     workers_stop(supervisor);
     supervisor->phase = SUPERVISOR_STOPPING;
@@ -307,7 +352,7 @@ static void advance(struct supervisor *supervisor)
         }
         break;
     case SUPERVISOR_FINISHING:
-        if (supervisor->jobs.active.count == 0 || is_late)
+        if ((supervisor->jobs.active.count == 0 && supervisor->jobs.settling_count == 0) || is_late)
             begin_stopping(supervisor);
         break;
     case SUPERVISOR_STOPPING:
@@ -358,6 +403,8 @@ void supervisor_destroy(struct supervisor *supervisor)
 {
     if (supervisor->loop) {
         control_close(supervisor);
+        durable_close(supervisor);
+        admission_destroy(supervisor);
         intake_destroy(supervisor);
         resize_stop(supervisor);
         circuits_destroy(&supervisor->circuits);

@@ -9,10 +9,12 @@
 #include "runtime/activation.h"
 #include "runtime/cgroup.h"
 #include "runtime/loop.h"
+#include "supervisor/admission.h"
 #include "supervisor/adoption.h"
 #include "supervisor/check.h"
 #include "supervisor/circuits.h"
 #include "supervisor/control.h"
+#include "supervisor/durable.h"
 #include "supervisor/intake.h"
 #include "supervisor/job_numbers.h"
 #include "supervisor/jobs.h"
@@ -58,6 +60,8 @@ struct supervisor {
     struct slots slots;
     struct jobs jobs;
     struct job_numbers job_numbers;
+    struct durable durable;
+    struct admission admission;
     struct order order;
     struct circuits circuits;
     struct workers workers;

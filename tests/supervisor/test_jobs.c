@@ -3,6 +3,8 @@
 
 #include "tests/test.h"
 
+#define AGE_NS (UINT64_C(86400) * 1000000000u)
+
 static int changes;
 
 static void on_change(void *context, struct job *job)
@@ -91,7 +93,7 @@ TEST(retention_by_count_keeps_the_newest)
     for (uint64_t i = 1; i <= JOBS_FINISHED_MAX + 10; i++) {
         struct job *job = make(&jobs, i, 1);
         jobs_partition_done(&jobs, job, 1000 + i);
-        jobs_expire(&jobs, 1000 + i);
+        jobs_expire(&jobs, 1000 + i, AGE_NS);
     }
     ASSERT_INT(jobs.finished.count, JOBS_FINISHED_MAX);
     ASSERT(!jobs_find(&jobs, 10));
@@ -102,14 +104,13 @@ TEST(retention_by_count_keeps_the_newest)
 TEST(retention_by_age_drops_the_old_and_not_the_active)
 {
     struct jobs jobs;
-    const uint64_t age_ns = (uint64_t)JOBS_FINISHED_AGE_S_MAX * 1000000000u;
     set_up(&jobs);
     struct job *old = make(&jobs, 1, 1);
     make(&jobs, 2, 1);
     jobs_partition_done(&jobs, old, 5000);
-    jobs_expire(&jobs, 5000 + age_ns);
+    jobs_expire(&jobs, 5000 + AGE_NS, AGE_NS);
     ASSERT(jobs_find(&jobs, 1));
-    jobs_expire(&jobs, 5001 + age_ns);
+    jobs_expire(&jobs, 5001 + AGE_NS, AGE_NS);
     ASSERT(!jobs_find(&jobs, 1));
     ASSERT(jobs_find(&jobs, 2));
     ASSERT_INT(jobs.finished_bytes, 0);
@@ -134,7 +135,7 @@ TEST(retention_by_bytes_keeps_at_least_the_newest)
         ASSERT(job);
         job->done_count = JOB_PARTITIONS_MAX - 1;
         jobs_partition_done(&jobs, job, i);
-        jobs_expire(&jobs, i);
+        jobs_expire(&jobs, i, AGE_NS);
     }
     ASSERT(jobs.finished_bytes <= (size_t)JOBS_FINISHED_MIB_MAX << 20);
     ASSERT(jobs.finished.count >= 1);

@@ -374,7 +374,9 @@ class Daemon:
             jobs = status["jobs"]
             busy = jobs["queued"] or jobs["running"] or any(r["occupancy"] for r in status["rings"])
             ready = all(w["state"] == "idle" for w in self.workers())
-            return status if not busy and ready else None
+            # One copies files whenever there are any; the others end when they have nothing to do.
+            copiers = list(marked_processes(self.mark).values()).count("cuzk-intake")
+            return status if not busy and ready and copiers <= 1 else None
 
         status = wait_until(idle, 60, "the daemon is idle with all workers back")
         own = marked_processes(self.mark)

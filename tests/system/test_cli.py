@@ -245,6 +245,11 @@ def secrets_stay_secret(circuit):
                                              marker.to_bytes(32, "big")]
         haystacks = {"errors": (refused.out + refused.err).encode(), "proof": proof.read_bytes(),
                      "status": json.dumps(daemon.status()).encode()}
+        # While a job lives its small witnesses are in the journal (0600); soon after they are not.
+        journal = list((daemon.folder / "state").glob("journal.db*"))
+        expect(journal, "there is a journal")
+        wait_until(lambda: not any(n in p.read_bytes() for p in journal for n in raw), 10,
+                   "the journal has overwritten the secret")
         for path in daemon.folder.rglob("*"):
             if path.is_file():
                 haystacks[str(path)] = path.read_bytes()

@@ -1,0 +1,585 @@
+/* Between jobs and the journal: see durable.h. */
+#include "supervisor/durable.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/check.h"
+#include "runtime/log.h"
+#include "supervisor/admission.h"
+#include "supervisor/pipeline.h"
+#include "supervisor/report.h"
+#include "supervisor/spool.h"
+#include "supervisor/supervisor.h"
+
+enum {
+    RETRY_DISK_MS = 5000,
+    RETRY_KEPT_MS = 60000,
+    RETRY_QUEUE_MS = 200,
+};
+
+static int64_t realtime_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void on_journal(struct loop_watch *watch, uint32_t events)
+{
+    struct supervisor *supervisor =
+        (struct supervisor *)((char *)watch - offsetof(struct supervisor, durable.watch));
+    (void)events;
+    supervisor_take_time(supervisor);
+    journal_run(supervisor->durable.journal);
+}
+
+int durable_open(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    struct journal_note note;
+    int r = journal_open(supervisor->config.state_directory, &durable->journal, &note);
+    if (note.text[0])
+        log_error("%s", note.text);
+    else if (r < 0)
+        log_error("cannot open the journal: %s", strerror(-r));
+    if (r < 0) {
+        durable->journal = NULL;
+        return r;
+    }
+    durable->was_set_aside = note.is_set_aside;
+    journal_count(durable->journal, &durable->counts);
+    job_numbers_raise(&supervisor->job_numbers, durable->counts.last_number + 1);
+    attempts_open(&durable->attempts, supervisor->config.state_directory);
+    durable->watch = (struct loop_watch){
+        .fd = journal_event_fd(durable->journal),
+        .events = POLLIN,
+        .on_ready = on_journal,
+    };
+    r = loop_add(supervisor->loop, &durable->watch);
+    if (r < 0)
+        durable->watch.on_ready = NULL;
+    return r;
+}
+
+void durable_close(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    if (durable->watch.on_ready)
+        loop_remove(supervisor->loop, &durable->watch);
+    journal_close(durable->journal);
+    attempts_close(&durable->attempts);
+    *durable = (struct durable){0};
+}
+
+/* ---- from jobs to records ---- */
+
+static void describe(const struct job *job, struct journal_job *record)
+{
+    record->number = job->number;
+    record->uid = job->uid;
+    record->curve = job->curve->id;
+    record->priority = job->priority;
+    record->is_durable = job->is_durable;
+    record->partition_count = job->partition_count;
+    record->public_count = job->public_count;
+    record->admitted_ms = job->admitted_realtime_ms;
+    record->deadline_ms = job->deadline_realtime_ms;
+    snprintf(record->client_key, sizeof record->client_key, "%s", job->client_key);
+    snprintf(record->circuit, sizeof record->circuit, "%s", job->circuit);
+}
+
+static bool copy_input(const struct slot *slot, const uint8_t sha256[JOURNAL_DIGEST_BYTES],
+                       struct journal_partition *ret)
+{
+    if (!slot->input.inline_bytes) {
+        ret->kind = sha256 ? JOURNAL_INPUT_SPOOL : JOURNAL_INPUT_DIRECT;
+        ret->bytes = slot->input.file_bytes;
+        if (sha256)
+            memcpy(ret->sha256, sha256, JOURNAL_DIGEST_BYTES);
+        return true;
+    }
+    ret->kind = JOURNAL_INPUT_INLINE;
+    ret->content = malloc(slot->input.inline_count);
+    if (!ret->content)
+        return false;
+    memcpy(ret->content, slot->input.inline_bytes, slot->input.inline_count);
+    ret->bytes = slot->input.inline_count;
+    return true;
+}
+
+struct journal_operation *durable_record(const struct supervisor *supervisor,
+                                         const struct job *job,
+                                         const uint8_t (*sha256s)[JOURNAL_DIGEST_BYTES])
+{
+    struct journal_operation *operation = journal_operation_new(JOURNAL_SUBMIT);
+    if (!operation)
+        return NULL;
+    struct journal_job *record = &operation->job;
+    describe(job, record);
+    if (!journal_job_allocate(record))
+        goto fail;
+    for (uint32_t i = 0; i < job->partition_count; i++) {
+        const struct slot *slot = &supervisor->slots.entries[job->slots[i]];
+        if (i == 0)
+            snprintf(record->key_digest, sizeof record->key_digest, "%s",
+                     slot->circuit->facts.key_digest);
+        if (!copy_input(slot, sha256s ? sha256s[i] : NULL, &record->partitions[i]))
+            goto fail;
+    }
+    return operation;
+
+fail:
+    journal_operation_free(operation);
+    return NULL;
+}
+
+uint64_t durable_result_bytes(const struct job *job)
+{
+    uint64_t partition = job->curve->proof_bytes + (uint64_t)job->public_count * CURVE_FR_BYTES +
+                         DURABLE_PARTITION_BYTES;
+    return DURABLE_JOB_BYTES + (job->state == REQUEST_JOB_DONE || !job_is_terminal(job)
+                                    ? job->partition_count * partition
+                                    : 0);
+}
+
+void durable_proved(struct supervisor *supervisor, const struct job *job, uint32_t partition)
+{
+    if (!supervisor->durable.journal || !job->is_journalled)
+        return;
+    struct journal_operation *operation = journal_operation_new(JOURNAL_PROVED);
+    if (!operation)
+        return; /* it is proved again after a restart */
+    struct journal_partition *proved = &operation->proved;
+    proved->proof_bytes = job->curve->proof_bytes;
+    proved->public_bytes = (size_t)job->public_count * CURVE_FR_BYTES;
+    proved->proof = malloc(proved->proof_bytes);
+    proved->publics = malloc(proved->public_bytes ? proved->public_bytes : 1);
+    if (!proved->proof || !proved->publics) {
+        journal_operation_free(operation);
+        return;
+    }
+    memcpy(proved->proof, job->proofs + partition * proved->proof_bytes, proved->proof_bytes);
+    memcpy(proved->publics, (const uint8_t *)job->publics + partition * proved->public_bytes,
+           proved->public_bytes);
+    memcpy(proved->phases_us, job->phases_us[partition], sizeof proved->phases_us);
+    operation->job.number = job->number;
+    operation->partition = partition;
+    journal_push(supervisor->durable.journal, operation);
+}
+
+/* The end is on disk, or waits there for space: then clients are told all the same. */
+static void on_end_written(struct journal_operation *operation, int result)
+{
+    struct supervisor *supervisor = operation->context;
+    struct job *job = jobs_find(&supervisor->jobs, operation->job.number);
+    if (result < 0)
+        log_warn("the end of job %" PRIu64 " cannot be written to the journal yet: %s",
+                 operation->job.number, strerror(-result));
+    /* Not before: until then a restart takes the job up again, and wants its inputs. */
+    if (operation->is_final && operation->has_spool)
+        spool_job_remove(supervisor, operation->job.number, operation->job.partition_count);
+    if (job)
+        jobs_settle(&supervisor->jobs, job);
+}
+
+void durable_ended(struct supervisor *supervisor, struct job *job)
+{
+    struct durable *durable = &supervisor->durable;
+    if (!durable->journal || !job->is_journalled)
+        return;
+    uint64_t bytes = durable_result_bytes(job);
+    durable->counts.finished_count++;
+    durable->counts.finished_bytes += bytes;
+    struct journal_operation *operation = journal_operation_new(JOURNAL_END);
+    if (!operation)
+        return; /* after a restart it is run to its end once more */
+    struct journal_job *record = &operation->job;
+    describe(job, record);
+    record->state = job->state;
+    record->finished_ms = job->finished_realtime_ms;
+    record->result_bytes = bytes;
+    if (job->state != REQUEST_JOB_DONE) {
+        snprintf(record->error_code, sizeof record->error_code, "%s",
+                 reply_code_to_string(job->error.code));
+        snprintf(record->error_text, sizeof record->error_text, "%s", job->error.text);
+        record->error_partition = job->error.partition;
+    }
+    operation->context = supervisor;
+    operation->has_spool = job->has_spool;
+    operation->on_done = on_end_written;
+    job->is_settling = true;
+    journal_push(durable->journal, operation);
+}
+
+void durable_attempt(struct supervisor *supervisor, const struct slot *slot, int granted)
+{
+    attempts_write(&supervisor->durable.attempts, slot, granted);
+}
+
+/* ---- from records to jobs ---- */
+
+static struct job *make_job(struct supervisor *supervisor, const struct journal_job *record,
+                            bool is_bare)
+{
+    int64_t age_ms = realtime_ms() - record->admitted_ms;
+    uint64_t age_ns = age_ms > 0 ? (uint64_t)age_ms * 1000000u : 0;
+    uint64_t now_ns = supervisor->now_ns;
+    uint64_t admitted_ns = now_ns > age_ns ? now_ns - age_ns : 1;
+    struct job_plan plan = {
+        .number = record->number,
+        .uid = record->uid,
+        .priority = record->priority,
+        .circuit = record->circuit,
+        .curve = curve_by_id(record->curve),
+        .partition_count = record->partition_count,
+        .public_count = record->public_count,
+        .now_ns = admitted_ns,
+        .client_key = record->client_key,
+        .is_durable = record->is_durable,
+        .is_bare = is_bare,
+    };
+    for (uint32_t i = 0; record->partitions && i < record->partition_count; i++)
+        plan.input_bytes += record->partitions[i].bytes;
+    if (record->state < REQUEST_JOB_DONE) {
+        plan.order_key = order_admit(&supervisor->order, record->priority, admitted_ns);
+        int64_t left_ms = record->deadline_ms - realtime_ms();
+        if (record->deadline_ms > 0)
+            plan.deadline_ns = now_ns + (left_ms > 0 ? (uint64_t)left_ms * 1000000u : 0);
+    }
+    struct job *job = jobs_create(&supervisor->jobs, &plan);
+    if (!job)
+        return NULL;
+    job->is_journalled = true;
+    job->admitted_realtime_ms = record->admitted_ms;
+    job->deadline_realtime_ms = record->deadline_ms;
+    return job;
+}
+
+static void take_proof(struct job *job, const struct journal_job *record, uint32_t i)
+{
+    const struct journal_partition *partition = &record->partitions[i];
+    memcpy(job->proofs + i * partition->proof_bytes, partition->proof, partition->proof_bytes);
+    memcpy((uint8_t *)job->publics + i * partition->public_bytes, partition->publics,
+           partition->public_bytes);
+    memcpy(job->phases_us[i], partition->phases_us, sizeof partition->phases_us);
+}
+
+static struct job *adopt_finished(struct supervisor *supervisor, const struct journal_job *record)
+{
+    bool has_parts = record->partitions && record->state == REQUEST_JOB_DONE;
+    struct job *job = make_job(supervisor, record, !has_parts);
+    if (!job)
+        return NULL;
+    int64_t took_ms = record->finished_ms - record->admitted_ms;
+    job->finished_ns = job->admitted_ns + (took_ms > 0 ? (uint64_t)took_ms * 1000000u : 0);
+    job->finished_realtime_ms = record->finished_ms;
+    job->done_count = record->state == REQUEST_JOB_DONE ? record->partition_count : 0;
+    if (reply_code_from_string(record->error_code, &job->error.code) < 0)
+        job->error.code = record->state == REQUEST_JOB_DONE ? REPLY_OK : REPLY_FAILED;
+    snprintf(job->error.text, sizeof job->error.text, "%s", record->error_text);
+    job->error.partition = record->error_partition;
+    for (uint32_t i = 0; has_parts && i < record->partition_count; i++)
+        take_proof(job, record, i);
+    jobs_adopt_finished(&supervisor->jobs, job, record->state);
+    return job;
+}
+
+static void on_recent(void *context, struct journal_job *record)
+{
+    adopt_finished(context, record);
+    journal_job_destroy(record);
+}
+
+/* NULL, or why the job cannot go on. */
+static const char *find_circuit(struct supervisor *supervisor, const struct journal_job *record,
+                                struct circuit **ret, char *text, size_t room)
+{
+    struct circuit *circuit = circuits_find(&supervisor->circuits, record->circuit);
+    if (!record->is_durable)
+        return "not durable; the daemon restarted";
+    if (!circuit)
+        return "its circuit is not there any more; the daemon restarted";
+    if (strcmp(circuit->facts.key_digest, record->key_digest) != 0)
+        return "its circuit has another key now; the daemon restarted";
+    if (circuit->state == CIRCUIT_FAILED) {
+        snprintf(text, room, "its circuit cannot be used: %.400s", circuit->error);
+        return text;
+    }
+    *ret = circuit;
+    return NULL;
+}
+
+/* A slot for a partition that is not proved; NULL, or why there is none. */
+static const char *restore_partition(struct supervisor *supervisor, struct job *job,
+                                     struct circuit *circuit, struct journal_partition *partition,
+                                     uint32_t index)
+{
+    struct slot_input input = {.fd = -1};
+    if (partition->kind == JOURNAL_INPUT_INLINE) {
+        input.inline_bytes = partition->content;
+        input.inline_count = partition->bytes;
+    } else if (partition->kind == JOURNAL_INPUT_SPOOL) {
+        job->has_spool = true;
+        input.fd = spool_file_open(supervisor, job->number, index);
+        input.file_bytes = partition->bytes;
+        if (input.fd < 0)
+            return "its stored input is gone from the spool";
+    } else {
+        return "its input was not stored; the daemon restarted";
+    }
+    struct slot *slot = admission_reserve_slot(supervisor, job, circuit, index, &input);
+    if (!slot) {
+        if (input.fd >= 0)
+            close(input.fd);
+        return "there are more partitions than this version holds";
+    }
+    partition->content = NULL; /* the slot's now */
+    attempts_restore(&supervisor->durable.attempts, slot);
+    if (slot->attempts > 0 || slot->is_suspect)
+        durable_attempt(supervisor, slot, OPERATION_NONE);
+    return NULL;
+}
+
+static void on_active(void *context, struct journal_job *record)
+{
+    struct supervisor *supervisor = context;
+    struct circuit *circuit = NULL;
+    char text[512];
+    uint32_t failed = JOB_PARTITION_NONE;
+    struct job *job = make_job(supervisor, record, false);
+    if (!job) {
+        log_error("job %" PRIu64 " is left for the next start: memory is short", record->number);
+        journal_job_destroy(record);
+        return;
+    }
+    const char *why = find_circuit(supervisor, record, &circuit, text, sizeof text);
+    for (uint32_t i = 0; !why && i < record->partition_count; i++) {
+        if (record->partitions[i].is_proved) {
+            take_proof(job, record, i);
+            job->done_count++;
+            continue;
+        }
+        why = restore_partition(supervisor, job, circuit, &record->partitions[i], i);
+        failed = why ? i : JOB_PARTITION_NONE;
+    }
+    journal_job_destroy(record);
+    supervisor->durable.restored++;
+    if (!why && job->done_count == job->partition_count) {
+        job->done_count--; /* only its end was not written */
+        jobs_partition_done(&supervisor->jobs, job, supervisor->now_ns);
+        return;
+    }
+    admission_queue(supervisor, job);
+    if (why) {
+        jobs_fail(&supervisor->jobs, job, REPLY_FAILED, failed, why, supervisor->now_ns);
+        report_job(job);
+        pipeline_drop_job(supervisor, job);
+    }
+}
+
+/* Ended jobs too, until their end is on disk: that removes their files. */
+static bool is_wanted(void *context, uint64_t number, uint32_t partition)
+{
+    const struct supervisor *supervisor = context;
+    const struct job *job = jobs_find(&supervisor->jobs, number);
+    return job && job->has_spool && partition < job->partition_count;
+}
+
+int durable_restore(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    if (!durable->journal)
+        return 0;
+    int r = journal_load_recent(durable->journal, DURABLE_RECENT_JOBS, on_recent, supervisor);
+    if (r >= 0)
+        r = journal_load_active(durable->journal, on_active, supervisor);
+    attempts_forget_old(&durable->attempts);
+    if (r < 0) {
+        log_error("cannot read the journal: %s", strerror(-r));
+        return r;
+    }
+    if (r > 0)
+        log_error("%d records of the journal were damaged: their jobs have failed", r);
+    int removed = spool_collect(supervisor, is_wanted, supervisor);
+    if (removed > 0)
+        log_info("%d files of the spool belonged to no unfinished job and are removed", removed);
+    if (durable->restored > 0)
+        log_info("%u jobs that had not ended are taken up again", durable->restored);
+    return journal_start(durable->journal);
+}
+
+/* ---- looking up ---- */
+
+/* The operation's `existing` is the number that was asked for, 0: by client key. */
+static void on_fetched(struct journal_operation *operation, int result)
+{
+    struct supervisor *supervisor = operation->context;
+    const struct journal_job *record = &operation->job;
+    supervisor->durable.fetches--;
+    if (result < 0 && result != -ENOENT)
+        log_warn("job %" PRIu64 " cannot be read from the journal: %s", record->number,
+                 result == -EBADMSG ? "its record is damaged" : strerror(-result));
+    if (result == 0 && record->state >= REQUEST_JOB_DONE) {
+        struct job *job = jobs_find(&supervisor->jobs, record->number);
+        if (job && !job->has_results && job->state == REQUEST_JOB_DONE && !job->is_settling) {
+            jobs_drop(&supervisor->jobs, job); /* known by its name only: now whole */
+            job = NULL;
+        }
+        if (!job)
+            adopt_finished(supervisor, record);
+    }
+    const struct control_fetched fetched = {
+        .number = operation->existing,
+        .uid = record->uid,
+        .client_key = record->client_key,
+        .found = result == 0 ? record->number : 0,
+        .result = result,
+    };
+    control_fetched(supervisor, &fetched);
+}
+
+bool durable_fetch(struct supervisor *supervisor, uint64_t number, uid_t uid,
+                   const char *client_key)
+{
+    struct durable *durable = &supervisor->durable;
+    if (!durable->journal || durable->fetches >= DURABLE_FETCHES_MAX)
+        return false;
+    struct journal_operation *operation = journal_operation_new(JOURNAL_FETCH);
+    if (!operation)
+        return false;
+    operation->existing = operation->job.number = number;
+    operation->job.uid = uid;
+    snprintf(operation->job.client_key, sizeof operation->job.client_key, "%s",
+             client_key ? client_key : "");
+    operation->context = supervisor;
+    operation->on_done = on_fetched;
+    durable->fetches++;
+    journal_push(durable->journal, operation);
+    return true;
+}
+
+/* ---- admission and retention ---- */
+
+const char *durable_refusal(const struct supervisor *supervisor, uint64_t result_bytes,
+                            uint32_t *ret_retry_ms)
+{
+    const struct durable *durable = &supervisor->durable;
+    const struct config *config = &supervisor->config;
+    const struct jobs *jobs = &supervisor->jobs;
+    if (!durable->journal)
+        return NULL;
+    *ret_retry_ms = RETRY_DISK_MS;
+    if (journal_health(durable->journal) == JOURNAL_BROKEN)
+        return "the journal is damaged (restart cuzkd: it sets the file aside)";
+    if (journal_health(durable->journal) != JOURNAL_GOOD)
+        return "the disk of the state folder is full";
+    *ret_retry_ms = RETRY_QUEUE_MS;
+    if (!journal_has_room(durable->journal))
+        return "the disk of the state folder does not keep up";
+    *ret_retry_ms = RETRY_KEPT_MS;
+    if (durable->counts.finished_count + jobs->active.count >= config->results_max)
+        return "as many results are kept as ResultsMax= allows";
+    if (durable->counts.finished_bytes + jobs->active_bytes + result_bytes > config->results_bytes)
+        return "as many bytes of results are kept as ResultsSize= allows";
+    return NULL;
+}
+
+static void on_expired(struct journal_operation *operation, int result)
+{
+    struct supervisor *supervisor = operation->context;
+    struct journal_counts *counts = &supervisor->durable.counts;
+    supervisor->durable.is_expiring = false;
+    if (result < 0)
+        return;
+    CHECK(counts->finished_count >= operation->expired_count);
+    counts->finished_count -= operation->expired_count;
+    counts->finished_bytes -= operation->expired_bytes < counts->finished_bytes
+                                  ? operation->expired_bytes
+                                  : counts->finished_bytes;
+    if (operation->expired_last > counts->expired_number)
+        counts->expired_number = operation->expired_last;
+    if (operation->expired_count == JOURNAL_EXPIRE_ROWS)
+        supervisor->next_tick_ns = supervisor->now_ns; /* there is more */
+}
+
+static void expire(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    if (durable->is_expiring || durable->counts.finished_count == 0)
+        return;
+    struct journal_operation *operation = journal_operation_new(JOURNAL_EXPIRE);
+    if (!operation)
+        return;
+    operation->cutoff_ms = realtime_ms() - (int64_t)(supervisor->config.results_age_ns / 1000000u);
+    operation->context = supervisor;
+    operation->on_done = on_expired;
+    durable->is_expiring = true;
+    journal_push(durable->journal, operation);
+}
+
+static int write_numbers(struct journal_operation *operation)
+{
+    struct supervisor *supervisor = operation->context;
+    return job_numbers_write(&supervisor->job_numbers, operation->job.number);
+}
+
+static void on_reserved(struct journal_operation *operation, int result)
+{
+    struct supervisor *supervisor = operation->context;
+    supervisor->durable.is_reserving = false;
+    if (result == 0)
+        supervisor->job_numbers.reserved = operation->job.number;
+    else
+        log_warn("no more job numbers can be reserved in the state folder: %s", strerror(-result));
+}
+
+static void reserve_numbers(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    struct job_numbers *numbers = &supervisor->job_numbers;
+    if (durable->is_reserving || numbers->reserved - numbers->next > JOB_NUMBERS_BLOCK / 2)
+        return;
+    struct journal_operation *operation = journal_operation_new(JOURNAL_CALL);
+    if (!operation)
+        return;
+    operation->job.number = numbers->next + JOB_NUMBERS_BLOCK;
+    operation->call = write_numbers;
+    operation->context = supervisor;
+    operation->on_done = on_reserved;
+    durable->is_reserving = true;
+    journal_push(durable->journal, operation);
+}
+
+static void tell_health(struct durable *durable)
+{
+    enum journal_health health = journal_health(durable->journal);
+    if (health == durable->told)
+        return;
+    durable->told = health;
+    if (health == JOURNAL_GOOD)
+        log_info("the journal can be written again; jobs are taken");
+    else if (health == JOURNAL_UNWRITABLE)
+        log_error("the journal cannot be written, or less than %d MiB are free where it lies: no "
+                  "jobs are taken until there is space, those there go on",
+                  JOURNAL_RESERVE_MIB);
+    else
+        log_error("the journal is damaged: no jobs are taken; a restart sets the file aside");
+}
+
+void durable_tick(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    if (!durable->journal)
+        return;
+    reserve_numbers(supervisor);
+    tell_health(durable);
+    if (journal_health(durable->journal) == JOURNAL_GOOD)
+        expire(supervisor);
+}

@@ -1,0 +1,288 @@
+/* The file, its schema and its upgrade: see journal_database.h. The statements are in
+ * journal_rows.c. Upstream: journal.c. */
+#include "supervisor/journal_database.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/files.h"
+#include "supervisor/journal_rows.h"
+
+enum {
+    APPLICATION_ID = 0x63757a6b, /* "cuzk": `file` shows it */
+};
+
+/* One entry a version: what leads from the version before to it. Entries are never edited once
+ * released. */
+static const char *const upgrades[JOURNAL_SCHEMA + 1] = {
+    [1] = "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+          "CREATE TABLE job("
+          " number INTEGER PRIMARY KEY, uid INTEGER NOT NULL, client_key TEXT,"
+          " digest BLOB NOT NULL, circuit TEXT NOT NULL, key_digest TEXT NOT NULL,"
+          " curve INTEGER NOT NULL, priority INTEGER NOT NULL, durable INTEGER NOT NULL,"
+          " partitions INTEGER NOT NULL, publics INTEGER NOT NULL, admitted_ms INTEGER NOT NULL,"
+          " deadline_ms INTEGER NOT NULL, finished_ms INTEGER NOT NULL, state INTEGER NOT NULL,"
+          " error_code TEXT NOT NULL, error_text TEXT NOT NULL, error_partition INTEGER NOT NULL,"
+          " result_bytes INTEGER NOT NULL) STRICT;"
+          "CREATE UNIQUE INDEX job_key ON job(uid, client_key) WHERE client_key IS NOT NULL;"
+          "CREATE INDEX job_active ON job(number) WHERE state < 2;"
+          "CREATE INDEX job_finished ON job(finished_ms, result_bytes) WHERE state >= 2;"
+          /* id: number << 7 | partition */
+          "CREATE TABLE input(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL,"
+          " bytes INTEGER NOT NULL, sha256 BLOB NOT NULL, content BLOB) STRICT;"
+          "CREATE TABLE proof(id INTEGER PRIMARY KEY, proof BLOB NOT NULL, publics BLOB NOT NULL,"
+          " phases BLOB NOT NULL, sha256 BLOB NOT NULL) STRICT;",
+};
+
+int database_errno(sqlite3 *handle, int code)
+{
+    int system_error = handle ? sqlite3_system_errno(handle) : 0;
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return 0;
+    case SQLITE_FULL:
+        return -ENOSPC;
+    case SQLITE_NOMEM:
+        return -ENOMEM;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_FORMAT:
+    case SQLITE_MISMATCH:
+    case SQLITE_ERROR: /* a table or column is not there: no file of ours */
+        return -EBADMSG;
+    case SQLITE_IOERR:
+        if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_CORRUPTFS)
+            return -EBADMSG;
+        return system_error == ENOSPC || system_error == EDQUOT ? -ENOSPC : -EIO;
+    case SQLITE_CANTOPEN:
+        return system_error ? -system_error : -EIO;
+    case SQLITE_READONLY:
+        return -EROFS;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return -EBUSY;
+    default:
+        return -EIO;
+    }
+}
+
+static int run(struct database *database, const char *text)
+{
+    return database_errno(database->handle,
+                          sqlite3_exec(database->handle, text, NULL, NULL, NULL));
+}
+
+static int pragma_number(struct database *database, const char *text, int *ret)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(database->handle, text, -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW)
+            *ret = sqlite3_column_int(statement, 0);
+    }
+    sqlite3_finalize(statement);
+    return database_errno(database->handle, code);
+}
+
+static int upgrade(struct database *database)
+{
+    int version = 0, application = 0;
+    char text[128];
+    int r = pragma_number(database, "PRAGMA user_version", &version);
+    if (r == 0)
+        r = pragma_number(database, "PRAGMA application_id", &application);
+    if (r < 0)
+        return r;
+    if (version > JOURNAL_SCHEMA)
+        return -EPROTONOSUPPORT;
+    if (version < 0 || (version > 0 && application != APPLICATION_ID))
+        return -EBADMSG;
+    while (r == 0 && version < JOURNAL_SCHEMA) {
+        version++;
+        snprintf(text, sizeof text, "PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT",
+                 version, APPLICATION_ID);
+        r = run(database, "BEGIN IMMEDIATE");
+        if (r == 0)
+            r = run(database, upgrades[version]);
+        if (r == 0)
+            r = run(database, text);
+        if (r < 0)
+            run(database, "ROLLBACK");
+    }
+    return r;
+}
+
+/* SQLite would make it with the umask's mode. */
+static int make_file(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -errno;
+    int r = fchmod(fd, 0600) < 0 ? -errno : 0;
+    close(fd);
+    return r;
+}
+
+int database_open(const char *path, struct database *database)
+{
+    *database = (struct database){0};
+    snprintf(database->path, sizeof database->path, "%s", path);
+    int r = make_file(path);
+    if (r < 0)
+        return r;
+    int code = sqlite3_open_v2(path, &database->handle,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                                   SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE,
+                               NULL);
+    r = database_errno(database->handle, code);
+    /* Exclusive, set before WAL: its index is then kept in this process's memory, and no second
+     * process gets between. Deleted content is overwritten: it may have been a witness. */
+    if (r == 0)
+        r = run(database, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
+                          "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
+                          "PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON;"
+                          "PRAGMA trusted_schema=OFF; PRAGMA cache_size=-16384;"
+                          "PRAGMA journal_size_limit=0; PRAGMA wal_autocheckpoint=4000");
+    if (r == 0)
+        r = upgrade(database);
+    if (r == 0)
+        r = rows_prepare(database);
+    return r;
+}
+
+void database_close(struct database *database)
+{
+    for (int i = 0; i < DATABASE_STATEMENTS_MAX; i++)
+        sqlite3_finalize(database->statements[i]);
+    sqlite3_close(database->handle);
+    *database = (struct database){0};
+}
+
+int database_set_aside(const char *path, char ret[PATH_BYTES_MAX])
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    char from[PATH_BYTES_MAX + 8], to[2 * PATH_BYTES_MAX], date[32];
+    time_t now = time(NULL);
+    struct tm parts;
+    struct stat status;
+    gmtime_r(&now, &parts);
+    strftime(date, sizeof date, "%Y%m%dT%H%M%SZ", &parts);
+    int used = snprintf(ret, PATH_BYTES_MAX, "%s.damaged-%s", path, date);
+    for (int i = 2; stat(ret, &status) == 0; i++) /* two within a second */
+        snprintf(ret + used, PATH_BYTES_MAX - (size_t)used, ".%d", i);
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        snprintf(from, sizeof from, "%s%s", path, suffixes[i]);
+        snprintf(to, sizeof to, "%s%s", ret, suffixes[i]);
+        if (rename(from, to) < 0 && errno != ENOENT)
+            return -errno;
+    }
+    return files_sync_folder_of(path);
+}
+
+/* ---- salvage ---- */
+
+/* Numbers of the damaged table from either end up to where it cannot be read. */
+static uint32_t collect(struct database *database, const char *text, uint64_t *numbers,
+                        uint32_t room)
+{
+    sqlite3_stmt *statement = NULL;
+    uint32_t count = 0;
+    if (sqlite3_prepare_v2(database->handle, text, -1, &statement, NULL) == SQLITE_OK)
+        while (count < room && sqlite3_step(statement) == SQLITE_ROW)
+            numbers[count++] = (uint64_t)sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return count;
+}
+
+static bool copy_one(struct database *database, uint64_t number, uint32_t *ret_lost)
+{
+    static const char *const texts[] = {
+        "INSERT OR IGNORE INTO main.job SELECT * FROM old.job WHERE number=%1$llu",
+        "INSERT OR IGNORE INTO main.input SELECT * FROM old.input"
+        " WHERE id BETWEEN %1$llu<<7 AND (%1$llu<<7)+127",
+        "INSERT OR IGNORE INTO main.proof SELECT * FROM old.proof"
+        " WHERE id BETWEEN %1$llu<<7 AND (%1$llu<<7)+127",
+    };
+    char text[256];
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        snprintf(text, sizeof text, texts[i], (unsigned long long)number);
+        if (run(database, text) < 0) {
+            ++*ret_lost;
+            return i > 0; /* the job itself is known: it is failed for want of its parts */
+        }
+        if (i == 0 && sqlite3_changes(database->handle) == 0)
+            return false; /* seen from the other end already */
+    }
+    return true;
+}
+
+int database_salvage(struct database *database, const char *path, uint32_t *ret_taken,
+                     uint32_t *ret_lost)
+{
+    static const char *const walks[] = {
+        "SELECT number FROM old.job INDEXED BY job_active WHERE state < 2",
+        "SELECT number FROM old.job ORDER BY number DESC",
+        "SELECT number FROM old.job ORDER BY number ASC",
+    };
+    enum {
+        ROOM = 1 << 20,
+    };
+    char *text = sqlite3_mprintf("ATTACH %Q AS old", path);
+    uint64_t *numbers = sqlite3_malloc64(sizeof numbers[0] * ROOM);
+    *ret_taken = *ret_lost = 0;
+    int r = text && numbers ? run(database, text) : -ENOMEM;
+    bool is_attached = r == 0;
+    for (size_t i = 0; r == 0 && i < sizeof walks / sizeof walks[0]; i++) {
+        uint32_t count = collect(database, walks[i], numbers, ROOM);
+        r = run(database, "BEGIN");
+        for (uint32_t j = 0; r == 0 && j < count; j++)
+            *ret_taken += copy_one(database, numbers[j], ret_lost);
+        if (r == 0)
+            r = run(database, "COMMIT");
+    }
+    if (is_attached) {
+        if (r == 0)
+            run(database, "INSERT OR IGNORE INTO main.meta SELECT * FROM old.meta");
+        run(database, "DETACH old");
+    }
+    sqlite3_free(numbers);
+    sqlite3_free(text);
+    return r;
+}
+
+/* ---- transactions ---- */
+
+int database_begin(struct database *database)
+{
+    return run(database, "BEGIN IMMEDIATE");
+}
+
+int database_commit(struct database *database)
+{
+    return run(database, "COMMIT");
+}
+
+void database_rollback(struct database *database)
+{
+    if (!sqlite3_get_autocommit(database->handle))
+        run(database, "ROLLBACK");
+}
+
+int database_truncate_log(struct database *database)
+{
+    return run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+uint64_t database_bytes(const struct database *database)
+{
+    struct stat status;
+    return stat(database->path, &status) < 0 ? 0 : (uint64_t)status.st_size;
+}
