@@ -126,6 +126,7 @@ static void print_status(const json_t *status)
     printf("cuzkd %s, %s, up %.0f s, event loop %s\n", text_of(status, "version"),
            text_of(status, "phase"), json_number_value(json_object_get(status, "uptime_ms")) / 1e3,
            text_of(status, "event_loop"));
+    printf("%s\n", text_of(status, "doing"));
     printf("flags:");
     for (size_t i = 0; i < json_array_size(flags); i++)
         printf(" %s", json_string_value(json_array_get(flags, i)));

@@ -202,6 +202,11 @@ int stream_frame(struct stream *stream, const uint8_t **ret_bytes, size_t *ret_c
     return 1;
 }
 
+void stream_put_back(struct stream *stream)
+{
+    stream->frame_bytes = 0;
+}
+
 bool stream_is_torn(const struct stream *stream)
 {
     return stream->input_end > stream->input_begin + stream->frame_bytes;

@@ -47,6 +47,8 @@ int stream_receive(struct stream *stream);
  * call of stream_frame or stream_receive; 0 when more must be received; -EBADMSG or -EMSGSIZE when
  * the peer breaks the framing (the connection cannot be used further). */
 int stream_frame(struct stream *stream, const uint8_t **ret_bytes, size_t *ret_count);
+/* The frame handed out last is handed out again by the next call of stream_frame. */
+void stream_put_back(struct stream *stream);
 /* End of stream came in the middle of a frame. */
 bool stream_is_torn(const struct stream *stream);
 

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/check.h"
 #include "runtime/log.h"
 #include "runtime/notify.h"
+#include "shm/hugepages.h"
 #include "supervisor/supervisor.h"
 
 static void take_ring(struct adoption *adoption, struct activation *activation,
@@ -58,13 +60,18 @@ static void ring_name(char ret[NAME_BYTES_MAX + 8], const char *name)
 
 /* ---- what was handed over ---- */
 
-/* Whether a slab of the configuration may lie on such pages. PREFER wants hugepages: ordinary ones
- * had to do for an earlier process, and need not for this one. */
+/* Whether a slab of the configuration may lie on such pages. Under PREFER ordinary ones had to do
+ * for an earlier process, and do again unless the pool has come to hold enough for a slab. */
 static bool fits(const struct config *config, const struct slab *slab)
 {
-    if (config->huge_pages == CONFIG_HUGE_PAGES_OFF)
-        return !slab->is_hugepage;
-    return slab->is_hugepage && slab->page_bytes == config->huge_page_bytes;
+    struct hugepages pool;
+    if (slab->is_hugepage)
+        return config->huge_pages != CONFIG_HUGE_PAGES_OFF &&
+               slab->page_bytes == config->huge_page_bytes;
+    if (config->huge_pages != CONFIG_HUGE_PAGES_PREFER)
+        return config->huge_pages == CONFIG_HUGE_PAGES_OFF;
+    return hugepages_read(config->huge_page_bytes, &pool) < 0 ||
+           hugepages_available(&pool) < slab->bytes / config->huge_page_bytes;
 }
 
 static void note_entry(struct adoption *adoption, const struct slab_ring_entry *entry,
@@ -77,6 +84,7 @@ static void note_entry(struct adoption *adoption, const struct slab_ring_entry *
         .slab = *slab,
         .ring = ring,
         .index = -1,
+        .is_stored = true,
         .index_store = atomic_load_explicit(&entry->slab, memory_order_relaxed),
         /* Of one that was being written nobody knows how far. */
         .stale_bytes = state == SLAB_HELD || stale_bytes > slab->bytes ? slab->bytes : stale_bytes,
@@ -164,6 +172,22 @@ static void drop_rest(struct activation *activation)
         log_info("%u descriptors of an earlier process have no use now and are let go of", dropped);
 }
 
+void adoption_add(struct adoption *adoption, uint32_t ring, const struct slab *slab)
+{
+    CHECK(adoption->count < SLABS_MAX);
+    adoption->slabs[adoption->count++] =
+        (struct adoption_slab){.slab = *slab, .ring = ring, .index = -1};
+    adoption->bytes += slab->bytes;
+}
+
+uint32_t adoption_count(const struct adoption *adoption, uint32_t ring)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < adoption->count; i++)
+        count += adoption->slabs[i].ring == ring;
+    return count;
+}
+
 uint64_t adoption_bytes(const struct adoption *adoption)
 {
     return adoption ? adoption->bytes : 0;
@@ -232,6 +256,8 @@ void adoption_store(struct supervisor *supervisor)
     bool is_stored[SLABS_MAX] = {false};
     for (uint32_t i = 0; i < adoption->count; i++) {
         const struct adoption_slab *kept = &adoption->slabs[i];
+        if (!kept->is_stored)
+            continue;
         if (kept->index >= 0 && (uint32_t)kept->index == kept->index_store)
             is_stored[kept->index] = true;
         else

@@ -5,8 +5,9 @@
  * the partition unfinished, the finished synthesis in it. What does not fit is dropped with a line
  * in the log, and starts over. docs/survival.md says what survives what.
  *
- * Order at start: adoption_init; memory_init, which asks for slabs; adoption_store; the journal's
- * loader, which asks for partitions; adoption_finish. */
+ * Order at start: adoption_init; adoption_add for what is made anew (preparation.c); memory_init,
+ * which asks for slabs; adoption_store; the journal's loader, which asks for partitions;
+ * adoption_finish. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,10 +23,11 @@ struct slot;
 struct memory;
 
 struct adoption_slab {
-    struct slab slab;     /* fd -1: passed on */
-    uint32_t ring;        /* of the configuration */
-    uint32_t index_store; /* under which the store has it */
-    int index;            /* among the memory's slabs; -1: not passed on */
+    struct slab slab; /* fd -1: passed on */
+    uint32_t ring;    /* of the configuration */
+    bool is_stored;   /* the store has it, under index_store */
+    uint32_t index_store;
+    int index; /* among the memory's slabs; -1: not passed on */
     uint64_t stale_bytes;
     bool is_ready; /* then what follows counts */
     uint64_t job;
@@ -44,6 +46,10 @@ struct adoption {
 int adoption_init(struct adoption *adoption, struct activation *activation,
                   const struct config *config);
 void adoption_destroy(struct adoption *adoption);
+/* A slab made by this process takes its place among them. */
+void adoption_add(struct adoption *adoption, uint32_t ring, const struct slab *slab);
+/* Of this ring of the configuration. */
+uint32_t adoption_count(const struct adoption *adoption, uint32_t ring);
 /* Bytes of slabs that will be passed on. Accepts NULL. */
 uint64_t adoption_bytes(const struct adoption *adoption);
 /* For memory_init: a slab of this ring of the configuration, the READY ones first, which becomes

@@ -424,12 +424,39 @@ static void serve(struct control_client *client, const struct request *request)
         send_reply(client, request->message_id, &reply);
 }
 
+static bool must_hold(const struct control_client *client)
+{
+    const struct supervisor *supervisor = client->supervisor;
+    return supervisor->phase == SUPERVISOR_PREPARING &&
+           supervisor->now_ns < supervisor->started_ns + CONTROL_HOLD_S_MAX * UINT64_C(1000000000);
+}
+
+/* While the slabs are being made there is neither a circuit nor a job to ask for: what is asked
+ * then waits in its connection, bounded, and is neither refused nor answered wrongly. */
+static bool hold(struct control_client *client, const struct request *request)
+{
+    const struct supervisor *supervisor = client->supervisor;
+    if (supervisor->phase != SUPERVISOR_PREPARING || request->method == REQUEST_HELLO ||
+        request->method == REQUEST_STATUS)
+        return false;
+    if (must_hold(client)) {
+        client->is_held = true;
+        stream_put_back(&client->stream);
+        return true;
+    }
+    drop_descriptors(client, request->descriptor_count);
+    refuse(client, request->message_id, REPLY_BUSY, "the daemon is still making its slabs");
+    return true;
+}
+
 /* One frame; what cannot be answered at all ends the connection. */
 static void take_frame(struct control_client *client, const uint8_t *bytes, size_t count)
 {
     static struct request request; /* some KiB, and there is one thread */
     struct request_fault fault = {0};
     int r = request_decode(bytes, count, &request, &fault);
+    if (r == 0 && hold(client, &request))
+        return;
     if (r == 0) {
         serve(client, &request);
     } else if (fault.has_message_id) {
@@ -445,7 +472,7 @@ static void take_frame(struct control_client *client, const uint8_t *bytes, size
 /* Requests that are not answered yet wait until the client has read the answers it has. */
 static bool may_take_frames(const struct control_client *client)
 {
-    return !client->is_closing && !stream_is_congested(&client->stream);
+    return !client->is_closing && !client->is_held && !stream_is_congested(&client->stream);
 }
 
 static void take_frames(struct control_client *client)
@@ -496,6 +523,8 @@ static void answer_waits(struct control_client *client)
 static uint64_t client_deadline(const struct control_client *client)
 {
     const struct stream *stream = &client->stream;
+    if (client->is_held)
+        return UINT64_MAX;
     bool is_stuck =
         stream->output_bytes > 0 || stream_is_torn(stream) || stream->descriptor_count > 0;
     if (is_stuck)
@@ -519,6 +548,8 @@ void control_tick(struct supervisor *supervisor)
     control->jobs_changed = false;
     for (struct control_client **link = &control->clients; *link;) {
         struct control_client *client = *link;
+        if (client->is_held && !must_hold(client))
+            client->is_held = false;
         if (client->has_backlog && may_take_frames(client)) {
             take_frames(client);
             watch_again(client);

@@ -22,6 +22,7 @@ enum {
     CONTROL_ADMIN_CLIENTS_RESERVED = 16, /* of CLIENTS_MAX: an operator always gets in */
     CONTROL_IDLE_S_MAX = 600,            /* nothing asked, nothing awaited */
     CONTROL_STUCK_S_MAX = 30,            /* half a frame, or replies that are not read */
+    CONTROL_HOLD_S_MAX = 300,            /* what a request waits for the start; then: busy */
     CONTROL_FRAMES_A_TURN = 8,           /* times CLIENTS_MAX: what an urgent request waits for */
     CONTROL_CONNECTIONS_A_TURN = 32,
     CONTROL_DESCRIPTORS_A_CLIENT = 4, /* at least so many of the limit for each connection */
@@ -58,6 +59,7 @@ struct control_client {
     bool is_admin;
     bool is_closing;  /* freed at the end of the turn */
     bool has_backlog; /* more frames than one turn takes */
+    bool is_held;     /* its next request waits until the slabs are there */
     uid_t uid;
     uint64_t active_ns; /* last byte in or out */
     struct control_wait waits[CONTROL_WAITS_MAX];

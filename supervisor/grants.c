@@ -31,7 +31,7 @@ static int perform(struct supervisor *supervisor, const struct dispatch_action *
 void grants_run(struct supervisor *supervisor)
 {
     static struct dispatch_view view; /* a few KiB, and there is one thread */
-    if (supervisor->phase == SUPERVISOR_STARTING || supervisor->phase >= SUPERVISOR_STOPPING)
+    if (supervisor->phase <= SUPERVISOR_STARTING || supervisor->phase >= SUPERVISOR_STOPPING)
         return;
     if (supervisor->grants_delayed_until_ns > supervisor->now_ns)
         return;

@@ -212,11 +212,12 @@ static int ring_init(struct memory *memory, const struct config_ring *plan,
     return 0;
 }
 
-static int check_room(const struct memory *memory, uint64_t bytes, struct slab_fault *ret_fault)
+int memory_check_room(const struct config *config, uint64_t bytes, struct slab_fault *ret_fault)
 {
-    int r = slab_check_room(bytes, memory->pages, memory->hugepage_bytes, ret_fault);
+    int r = slab_check_room(bytes, (enum slab_pages)config->huge_pages, config->huge_page_bytes,
+                            ret_fault);
     size_t used = strlen(ret_fault->text);
-    if (r < 0 && memory->pages == SLAB_PAGES_REQUIRE)
+    if (r < 0 && config->huge_pages == CONFIG_HUGE_PAGES_REQUIRE)
         snprintf(ret_fault->text + used, sizeof ret_fault->text - used,
                  " (and more for keys); or [Ring] HugePages=prefer, to do with ordinary pages");
     return r;
@@ -243,7 +244,7 @@ int memory_init(struct memory *memory, const struct config *config, struct adopt
     log_info("memory plan: %s of slabs in all (HugePages=%s); keys come on top as they are loaded",
              units_print_size(sum, total), config_huge_pages_to_string(config->huge_pages));
     uint64_t adopted = adoption_bytes(adoption);
-    int r = check_room(memory, sum > adopted ? sum - adopted : 0, ret_fault);
+    int r = memory_check_room(config, sum > adopted ? sum - adopted : 0, ret_fault);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < config->ring_count; i++) {

@@ -64,6 +64,8 @@ struct memory {
     uint64_t slab_bytes_total, key_bytes_total;
 };
 
+/* Whether so many bytes of slabs have a chance. The fault says why not, and what to do. */
+int memory_check_room(const struct config *config, uint64_t bytes, struct slab_fault *ret_fault);
 /* Logs the plan, then makes everything, but for slabs that an earlier process left (adoption; may
  * be NULL). On failure the fault says why in full. */
 int memory_init(struct memory *memory, const struct config *config, struct adoption *adoption,

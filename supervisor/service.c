@@ -93,6 +93,9 @@ static void describe(const struct supervisor *supervisor, char *ret, size_t room
 {
     uint32_t active = supervisor->jobs.active.count;
     switch (supervisor->phase) {
+    case SUPERVISOR_PREPARING:
+        preparation_describe(supervisor, ret, room);
+        break;
     case SUPERVISOR_STARTING:
         describe_start(supervisor, ret, room);
         break;
@@ -135,6 +138,7 @@ void service_ready(struct supervisor *supervisor)
              memory_slabs_there(&supervisor->memory), supervisor->circuits.count);
     log_info("%s; listening on %s", text, supervisor->config.socket_path);
     notify_ready(text);
+    snprintf(supervisor->service.status, sizeof supervisor->service.status, "%s", text);
     supervisor->service.status_next_ns =
         supervisor->now_ns + SERVICE_STATUS_S * UINT64_C(1000000000);
 }

@@ -55,9 +55,10 @@ static void write_flags(struct reply *reply, const struct supervisor *supervisor
     reply_array(reply, "flags");
     if (proves_on_cpu(supervisor))
         reply_string(reply, NULL, "cpu_backend");
-    if (!supervisor->memory.is_hugepage)
+    bool has_slabs = supervisor->phase != SUPERVISOR_PREPARING;
+    if (has_slabs && !supervisor->memory.is_hugepage)
         reply_string(reply, NULL, "ordinary_pages");
-    if (!is_locked)
+    if (has_slabs && !is_locked)
         reply_string(reply, NULL, "not_mlocked");
     if (config->event_loop == LOOP_AUTO && loop_kind(supervisor->loop) == LOOP_PPOLL)
         reply_string(reply, NULL, "io_uring_refused");
@@ -396,6 +397,7 @@ static void write_everything(struct reply *reply, const struct answers_caller *c
     reply_map(reply, NULL);
     reply_string(reply, "version", CUZK_VERSION);
     reply_string(reply, "phase", supervisor_phase_to_string(supervisor->phase));
+    reply_string(reply, "doing", supervisor->service.status);
     reply_integer(reply, "uptime_ms", (supervisor->now_ns - supervisor->started_ns) / 1000000);
     reply_string(reply, "event_loop", loop_kind_to_string(loop_kind(supervisor->loop)));
     write_flags(reply, supervisor, is_locked);

@@ -43,24 +43,38 @@ int supervisor_run(struct supervisor *supervisor)
 static uint64_t turn(struct supervisor *supervisor)
 {
     supervisor_take_time(supervisor);
-    workers_tick(supervisor);
-    reload_tick(supervisor);
-    resize_tick(supervisor);
-    circuits_tick(supervisor);
-    control_tick(supervisor);
-    intake_tick(supervisor);
-    grants_run(supervisor);
-    advance(supervisor);
-    if (supervisor->now_ns >= supervisor->next_tick_ns) {
+    bool is_prepared = supervisor->phase != SUPERVISOR_PREPARING;
+    bool is_second = supervisor->now_ns >= supervisor->next_tick_ns;
+    if (is_second)
         supervisor->next_tick_ns = supervisor->now_ns + SUPERVISOR_TICK_MS * UINT64_C(1000000);
+    if (is_prepared) {
+        workers_tick(supervisor);
+        reload_tick(supervisor);
+        resize_tick(supervisor);
+        circuits_tick(supervisor);
+    }
+    control_tick(supervisor);
+    if (is_prepared) {
+        intake_tick(supervisor);
+        grants_run(supervisor);
+    }
+    advance(supervisor);
+    if (is_second && is_prepared) {
         jobs_expire(&supervisor->jobs, supervisor->now_ns, supervisor->config.results_age_ns);
         durable_tick(supervisor);
         spool_tick(supervisor);
-        service_tick(supervisor);
     }
-    end_overdue(supervisor);
+    if (is_second)
+        service_tick(supervisor);
+    if (is_prepared)
+        end_overdue(supervisor);
     service_turn(supervisor);
     return supervisor->phase == SUPERVISOR_STOPPED ? 0 : next_deadline(supervisor);
+}
+
+static uint64_t min_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 static uint64_t next_deadline(const struct supervisor *supervisor)
@@ -77,8 +91,11 @@ static uint64_t next_deadline(const struct supervisor *supervisor)
         service_deadline(supervisor),
     };
     uint64_t first_ns = UINT64_MAX;
+    if (supervisor->phase == SUPERVISOR_PREPARING) /* of the others nothing is set up yet */
+        return min_of(supervisor->next_tick_ns,
+                      min_of(control_deadline(supervisor), service_deadline(supervisor)));
     for (size_t i = 0; i < sizeof dues_ns / sizeof dues_ns[0]; i++)
-        first_ns = dues_ns[i] < first_ns ? dues_ns[i] : first_ns;
+        first_ns = min_of(first_ns, dues_ns[i]);
     return first_ns;
 }
 
@@ -203,15 +220,7 @@ static void on_job_end(void *context, struct job *job)
 static int start_memory(struct supervisor *supervisor)
 {
     struct slab_fault fault = {""};
-    int r = adoption_init(&supervisor->adoption, &supervisor->activation, &supervisor->config);
-    if (r < 0)
-        return r;
-    uint64_t bytes = 0, adopted = adoption_bytes(&supervisor->adoption);
-    for (uint32_t i = 0; i < supervisor->config.ring_count; i++)
-        bytes += supervisor->config.rings[i].slab_bytes * supervisor->config.rings[i].slab_count;
-    leftovers_wait_pages(supervisor, bytes > adopted ? bytes - adopted : 0);
-    notify_status("making and touching the slabs");
-    r = memory_init(&supervisor->memory, &supervisor->config, &supervisor->adoption, &fault);
+    int r = memory_init(&supervisor->memory, &supervisor->config, &supervisor->adoption, &fault);
     if (r < 0) {
         log_error("%s", fault.text[0] ? fault.text : strerror(-r));
         return r;
@@ -224,6 +233,7 @@ static int start_memory(struct supervisor *supervisor)
     return 0;
 }
 
+/* Up to where requests can come in and slabs are being made. */
 int supervisor_start(struct supervisor *supervisor, const struct config *config)
 {
     supervisor->config = *config;
@@ -248,18 +258,35 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
     if (r == 0)
         r = check_sandbox(supervisor);
     if (r == 0)
-        r = start_memory(supervisor);
-    if (r == 0)
         r = slots_init(&supervisor->slots);
     if (r == 0)
         r = jobs_init(&supervisor->jobs);
+    supervisor->jobs.on_change = on_job_change;
+    supervisor->jobs.on_end = on_job_end;
+    supervisor->jobs.context = supervisor;
+    if (r == 0)
+        r = adoption_init(&supervisor->adoption, &supervisor->activation, &supervisor->config);
+    if (r == 0)
+        r = preparation_begin(supervisor);
+    if (r == 0)
+        r = control_open(supervisor);
+    if (activation_left(&supervisor->activation) > 0)
+        log_warn(
+            "%u descriptors of the service manager have names that are not known here, and are "
+            "closed",
+            activation_left(&supervisor->activation));
+    activation_destroy(&supervisor->activation);
+    return r;
+}
+
+/* The slabs are there: what needs them. */
+static int start_rest(struct supervisor *supervisor)
+{
+    int r = start_memory(supervisor);
     if (r == 0)
         r = job_numbers_open(&supervisor->job_numbers, supervisor->config.state_directory);
     if (r == 0)
         r = durable_open(supervisor);
-    supervisor->jobs.on_change = on_job_change;
-    supervisor->jobs.on_end = on_job_end;
-    supervisor->jobs.context = supervisor;
     if (r == 0)
         r = close_later_init();
     if (r == 0)
@@ -272,17 +299,23 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
         r = circuits_init(supervisor);
     if (r == 0)
         r = durable_restore(supervisor);
-    if (r == 0)
-        r = control_open(supervisor);
     adoption_finish(supervisor);
-    if (activation_left(&supervisor->activation) > 0)
-        log_warn(
-            "%u descriptors of the service manager have names that are not known here, and are "
-            "closed",
-            activation_left(&supervisor->activation));
-    activation_destroy(&supervisor->activation);
-    notify_status("starting workers");
+    supervisor_take_time(supervisor);
+    supervisor->phase = SUPERVISOR_STARTING;
+    supervisor->next_tick_ns = 0; /* another turn at once */
     return r;
+}
+
+static void prepare(struct supervisor *supervisor)
+{
+    int r = preparation_turn(supervisor);
+    if (r == 1)
+        r = start_rest(supervisor);
+    if (r >= 0)
+        return;
+    log_error("start-up failed");
+    supervisor->exit_status = 1;
+    supervisor->phase = SUPERVISOR_STOPPED;
 }
 
 /* ---- phases ---- */
@@ -290,6 +323,7 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
 const char *supervisor_phase_to_string(enum supervisor_phase phase)
 {
     switch (phase) {
+    case SUPERVISOR_PREPARING:
     case SUPERVISOR_STARTING:
         return "starting";
     case SUPERVISOR_SERVING:
@@ -342,6 +376,9 @@ static void advance(struct supervisor *supervisor)
 {
     bool is_late = supervisor->deadline_ns && supervisor->now_ns >= supervisor->deadline_ns;
     switch (supervisor->phase) {
+    case SUPERVISOR_PREPARING:
+        prepare(supervisor);
+        break;
     case SUPERVISOR_STARTING:
         /* Slabs are registered and the known answer was proved before a GPU worker runs. */
         if (workers_have_settled(&supervisor->workers) && workers_can_prove(&supervisor->workers)) {
@@ -372,6 +409,11 @@ static void advance(struct supervisor *supervisor)
 void supervisor_stop(struct supervisor *supervisor)
 {
     switch (supervisor->phase) {
+    case SUPERVISOR_PREPARING:
+        log_info("stopping before the slabs are made");
+        notify_stopping("stopping");
+        supervisor->phase = SUPERVISOR_STOPPED;
+        break;
     case SUPERVISOR_STARTING:
     case SUPERVISOR_SERVING:
         log_info("stopping: %u jobs are finished first", supervisor->jobs.active.count);
@@ -407,6 +449,7 @@ void supervisor_destroy(struct supervisor *supervisor)
         admission_destroy(supervisor);
         intake_destroy(supervisor);
         resize_stop(supervisor);
+        preparation_destroy(supervisor);
         circuits_destroy(&supervisor->circuits);
         workers_destroy(&supervisor->workers);
     }

@@ -21,13 +21,15 @@
 #include "supervisor/memory.h"
 #include "supervisor/order.h"
 #include "supervisor/resize.h"
+#include "supervisor/preparation.h"
 #include "supervisor/service.h"
 #include "supervisor/slots.h"
 #include "supervisor/spool.h"
 #include "supervisor/workers.h"
 
 enum supervisor_phase {
-    SUPERVISOR_STARTING, /* workers are coming up; sockets are open, jobs queue */
+    SUPERVISOR_PREPARING, /* slabs are being made; sockets are open, `status` alone is answered */
+    SUPERVISOR_STARTING,  /* workers are coming up; jobs queue */
     SUPERVISOR_SERVING,
     SUPERVISOR_FINISHING, /* asked to stop: no new jobs, those there go on until deadline_ns */
     SUPERVISOR_STOPPING,  /* workers have been told to stop, and are killed at deadline_ns */
@@ -55,6 +57,7 @@ struct supervisor {
     struct activation activation; /* descriptors of the service manager, not yet taken */
     uint32_t descriptors_max;
     struct adoption adoption; /* while starting */
+    struct preparation preparation;
     struct memory memory;
     struct resize resize;
     struct slots slots;

@@ -62,6 +62,56 @@ def requests_wait_for_the_start(daemon, circuit):
     expect_equal(waiting.wait(60 * PATIENCE), 0, "exit code of the proof that waited")
 
 
+def catch_a_maker(daemon):
+    """Starts the daemon and stops a process that makes a slab for it; returns its pid."""
+    for _ in range(20):
+        daemon.launch()
+        path = f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children"
+        while daemon.process.poll() is None and not daemon.heard("READY"):
+            try:
+                for child in open(path).read().split():
+                    words = open(f"/proc/{child}/cmdline").read()
+                    os.kill(int(child), signal.SIGSTOP)
+                    state = open(f"/proc/{child}/stat").read().rsplit(")")[1].split()[0]
+                    if "cuzkd" in words and state == "T" and "--config" in words:
+                        return int(child)
+                    os.kill(int(child), signal.SIGCONT)
+            except (OSError, IndexError):
+                pass
+        daemon.stop()
+    raise AssertionError("no process that makes a slab was caught")
+
+
+def status_answers_while_slabs_are_made(circuit):
+    with Managed({"Ring": {"Slabs": 48, "SlabSize": "2M"}}, start=False) as daemon:
+        maker = catch_a_maker(daemon)
+        status = daemon.status()
+        expect_equal(status["phase"], "starting", "phase")
+        wait_until(lambda: "of 48 slabs" in daemon.status()["doing"], 10, "status says how far")
+        adding = subprocess.Popen([CUZKCTL, "--socket", daemon.socket, "circuit", "add",
+                                   "c", "--zkey", circuit.zkey], stdout=subprocess.DEVNULL)
+        time.sleep(0.5)
+        expect_equal(adding.poll(), None, "circuit add while slabs are made")
+        before = len(daemon.heard("EXTEND_TIMEOUT_USEC"))
+        time.sleep(1.5)
+        expect_equal(len(daemon.heard("EXTEND_TIMEOUT_USEC")), before, "asked while nothing moved")
+        expect_equal(daemon.heard("READY"), [], "READY messages")
+        os.kill(maker, signal.SIGCONT)
+        wait_until(daemon.said_ready, 30, "READY is heard")
+        expect_equal(adding.wait(30 * PATIENCE), 0, "exit code of circuit add")
+        expect(len(daemon.heard("EXTEND_TIMEOUT_USEC")) > before, "more time was never asked for")
+        daemon.prove("c", [circuit.witnesses[0]])
+
+
+def a_stop_while_slabs_are_made():
+    with Managed({"Ring": {"Slabs": 48, "SlabSize": "2M"}}, start=False) as daemon:
+        catch_a_maker(daemon)
+        daemon.process.send_signal(signal.SIGTERM)
+        expect_equal(daemon.process.wait(10 * PATIENCE), 0, "exit code")
+        daemon.process = None
+        daemon.expect_nothing_left()
+
+
 def one_socket_may_be_missing(circuit):
     with Managed(sockets=("submit",)) as daemon:
         expect(os.path.exists(daemon.path_of("admin")), "no admin socket was opened")
@@ -87,7 +137,8 @@ def not_ready_while_nothing_can_prove():
     daemon = Managed(start=False)
     folder = daemon.folder / "programs"
     folder.mkdir()
-    for program in ("supervisor/cuzkd", "synth-worker/cuzk-synth", "finalizer/cuzk-finalizer"):
+    for program in ("supervisor/cuzkd", "synth-worker/cuzk-synth", "finalizer/cuzk-finalizer",
+                    "intake/cuzk-intake"):
         shutil.copy(BUILD / program, folder)
     (folder / "cuzk-gpu").write_text("#!/bin/sh\nexit 1\n")
     (folder / "cuzk-gpu").chmod(0o755)
@@ -168,6 +219,8 @@ def main():
                    daemon)
         suite.case("stop_leaves_the_sockets", stop_leaves_the_sockets, daemon)
         suite.case("requests_wait_for_the_start", requests_wait_for_the_start, daemon, circuit)
+    suite.case("status_answers_while_slabs_are_made", status_answers_while_slabs_are_made, circuit)
+    suite.case("a_stop_while_slabs_are_made", a_stop_while_slabs_are_made)
     suite.case("one_socket_may_be_missing", one_socket_may_be_missing, circuit)
     suite.case("a_wrong_socket_is_refused", a_wrong_socket_is_refused)
     suite.case("not_ready_while_nothing_can_prove", not_ready_while_nothing_can_prove)
