@@ -19,6 +19,7 @@ static const struct {
     {"Supervisor", "LogLevel", CONFIG_EFFECT_NOW},
     {"Supervisor", "AttemptsMax", CONFIG_EFFECT_NOW},
     {"Supervisor", "StopTimeout", CONFIG_EFFECT_NOW},
+    {"Supervisor", "StallTimeout", CONFIG_EFFECT_NOW},
     {"Ring", "HugePages", CONFIG_EFFECT_NOW}, /* for slabs and keys that are made from now on */
     {"Ring", "Slabs", CONFIG_EFFECT_NOW},
     {"Ring", "SlabSize", CONFIG_EFFECT_NOW},
@@ -145,8 +146,8 @@ static int compare_presence(struct config_changes *changes, enum option_base bas
     return r;
 }
 
-static int compare_named(struct config_changes *changes, enum option_base base,
-                         const char *section, struct config *before, struct config *after)
+static int compare_named(struct config_changes *changes, enum option_base base, const char *section,
+                         struct config *before, struct config *after)
 {
     int r = compare_presence(changes, base, section, before, after, false);
     if (r == 0)
@@ -201,14 +202,30 @@ static void swap(void *a, void *b, size_t bytes)
     memcpy(b, kept, bytes);
 }
 
+static size_t value_bytes(const struct option *option)
+{
+    switch (option->type) {
+    case OPTION_INTEGER:
+    case OPTION_CHOICE:
+    case OPTION_MODE:
+        return sizeof(uint32_t);
+    case OPTION_SIZE:
+    case OPTION_TIME:
+        return sizeof(uint64_t);
+    case OPTION_PATH:
+    case OPTION_GROUP:
+    case OPTION_DEVICES:
+        break;
+    }
+    return sizeof(char *);
+}
+
 static void swap_value(const struct option *option, struct config *running, uint32_t running_index,
                        struct config *next, uint32_t next_index)
 {
     char *a = (char *)parse_base(running, option->base, running_index) + option->off;
     char *b = (char *)parse_base(next, option->base, next_index) + option->off;
-    bool is_short = option->type == OPTION_INTEGER || option->type == OPTION_CHOICE;
-    static_assert(sizeof(char *) == sizeof(uint64_t), "paths, sizes and times swap alike");
-    swap(a, b, is_short ? sizeof(uint32_t) : sizeof(uint64_t));
+    swap(a, b, value_bytes(option));
 }
 
 void config_changes_defer(struct config *running, struct config *next)

@@ -45,7 +45,7 @@ const char *print_value(const struct option *option, const void *base,
 }
 
 static void print_assignment(struct config *config, const struct option *option, uint32_t instance,
-                        FILE *out)
+                             FILE *out)
 {
     char buffer[UNITS_TEXT_BYTES];
     const char *value = print_value(option, parse_base(config, option->base, instance), buffer);

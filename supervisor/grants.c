@@ -61,7 +61,10 @@ static void view_make(const struct supervisor *supervisor, struct dispatch_view 
         view->rings[i] = (struct dispatch_ring){
             .queued = slots_heads(&slots->queued[i]),
             .slabs_free = memory_slabs_free(&supervisor->memory, i),
-            .has_reclaimable = slots->reclaim_first[i] != SLOT_NONE,
+            /* Of a ring that has too many it would be retired, and not be there for us. */
+            .has_reclaimable =
+                slots->reclaim_first[i] != SLOT_NONE &&
+                supervisor->memory.rings[i].count <= supervisor->memory.rings[i].target,
             .reclaimable_slot = slots->reclaim_first[i],
         };
     }

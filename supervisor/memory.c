@@ -48,8 +48,7 @@ int memory_ring_add(struct memory *memory, const char *name, uint64_t slab_bytes
     if (index == RINGS_MAX)
         return 0;
     struct memory_ring *ring = &memory->rings[index];
-    *ring = (struct memory_ring){
-        .slab_bytes = slab_bytes, .plan_bytes = slab_bytes, .ring.fd = -1};
+    *ring = (struct memory_ring){.slab_bytes = slab_bytes, .plan_bytes = slab_bytes, .ring.fd = -1};
     snprintf(ring->name, sizeof ring->name, "%s", name);
     int r = slab_ring_create(name, 0, slab_bytes, &ring->ring);
     if (r == 0 && index >= memory->ring_count)
@@ -363,9 +362,8 @@ void memory_mark_written(struct memory *memory, uint32_t slab, uint64_t bytes)
 {
     const struct memory_place *place = ringed(memory, slab);
     memory->stale_bytes[slab] = bytes;
-    atomic_store_explicit(
-        &memory->rings[place->ring].ring.table->entries[place->entry].stale_bytes, bytes,
-        memory_order_relaxed);
+    atomic_store_explicit(&memory->rings[place->ring].ring.table->entries[place->entry].stale_bytes,
+                          bytes, memory_order_relaxed);
 }
 
 int memory_key_create(struct memory *memory, const char *name, size_t bytes, enum slab_pages pages,

@@ -40,11 +40,11 @@ struct memory_ring {
     struct slab_ring ring; /* table NULL: this place is unused */
     char name[NAME_BYTES_MAX + 1];
     uint64_t slab_bytes, plan_bytes; /* of a slab; plan: as configured, before rounding to pages */
-    uint32_t wanted;  /* slabs, by the configuration */
-    uint32_t target;  /* slabs beyond it are retired as they come free */
-    uint32_t count;   /* SHARING and RINGED */
-    uint32_t leaving; /* LEAVING */
-    uint32_t entries[SLABS_MAX]; /* slab index by entry of the table */
+    uint32_t wanted;                 /* slabs, by the configuration */
+    uint32_t target;                 /* slabs beyond it are retired as they come free */
+    uint32_t count;                  /* SHARING and RINGED */
+    uint32_t leaving;                /* LEAVING */
+    uint32_t entries[SLABS_MAX];     /* slab index by entry of the table */
     bool is_removed; /* not in the configuration any more; lives until nobody needs it */
 };
 

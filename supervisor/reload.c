@@ -119,8 +119,9 @@ static void apply_rings(struct supervisor *supervisor, struct reload_report *rep
             note(report, "ring %s with %u slabs of %llu bytes goes as its partitions end",
                  ring->name, ring->count, (unsigned long long)ring->slab_bytes);
         else
-            note(report, "ring %s goes from %u to %u slabs of %llu bytes, as they come free and "
-                         "pages are there",
+            note(report,
+                 "ring %s goes from %u to %u slabs of %llu bytes, as they come free and "
+                 "pages are there",
                  ring->name, ring->count, ring->wanted, (unsigned long long)ring->slab_bytes);
     }
 }

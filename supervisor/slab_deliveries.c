@@ -136,9 +136,8 @@ int slab_deliveries_flush(struct worker *worker)
 
 bool slab_deliveries_are_done(const struct worker *worker)
 {
-    return !takes_part(worker) ||
-           (worker->slabs_revision == worker->supervisor->memory.revision &&
-            worker->slab_calls == 0);
+    return !takes_part(worker) || (worker->slabs_revision == worker->supervisor->memory.revision &&
+                                   worker->slab_calls == 0);
 }
 
 const char *slab_deliveries_answered(struct worker *worker, const struct message *message,

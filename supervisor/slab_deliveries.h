@@ -13,8 +13,8 @@ struct message;
 /* What a worker knows of one slab. */
 enum worker_slab_state {
     WORKER_SLAB_ABSENT,
-    WORKER_SLAB_WANTED,  /* to be sent before it is ready */
-    WORKER_SLAB_ASKED,   /* ADD_SLAB is granted */
+    WORKER_SLAB_WANTED, /* to be sent before it is ready */
+    WORKER_SLAB_ASKED,  /* ADD_SLAB is granted */
     WORKER_SLAB_HELD,
     WORKER_SLAB_REFUSED, /* it has it, and its device cannot read it */
     WORKER_SLAB_GOING,   /* DROP_SLAB is granted */
