@@ -4,8 +4,8 @@
  *
  *   CLOSED  cuzk-synth and its helpers, cuzk-finalizer, cuzk-gpu on the CPU: opens nothing; of
  *           system calls a list: own memory, threads, descriptors that were handed over, clock
- *   DEVICE  cuzk-gpu with CUDA: reads files, writes below /dev and /proc/self; all system calls but
- *           those on programs, processes, sockets, rings and the kernel itself
+ *   DEVICE  cuzk-gpu with CUDA: reads files, writes below /dev and /proc/self, makes some in
+ * /dev/shm; all system calls but those on programs, processes, sockets, rings and the kernel itself
  *   SPOOL   cuzk-intake: the files of its folder; CLOSED and open, rename, link, unlink, reflink
  *
  * A forbidden call fails with EPERM where a library may ask to find out (open, ioctl, prctl);

@@ -96,6 +96,8 @@ static int add_rules(int ruleset, enum sandbox_profile profile, const char *cons
             error = allow(ruleset, "/dev", (reading | FS_WRITE_FILE | FS_IOCTL_DEV) & handled);
         if (error == 0)
             error = allow(ruleset, "/proc/self", (reading | FS_WRITE_FILE) & handled);
+        if (error == 0)
+            error = allow(ruleset, "/dev/shm", writing & handled); /* memory that processes share */
     }
     for (; error == 0 && writable && *writable; writable++)
         error = allow(ruleset, *writable, writing & handled);

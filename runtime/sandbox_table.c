@@ -123,8 +123,14 @@ static const struct sandbox_row closed_ends[] = {
     END(accept4),
 };
 
-/* A driver's library may try a helper program or another process's socket, and goes on without. */
+/* A driver's library may try a helper program, another process's socket or whether a process lives,
+ * and goes on without. First in its table: these do not end it. */
 static const struct sandbox_row device_refusals[] = {
+    REFUSE(process_vm_readv),
+    REFUSE(process_vm_writev),
+    REFUSE(kcmp),
+    ALLOW_IF(kill, SANDBOX_IF_OWN_PID, 0, 0),
+    REFUSE(kill),
     REFUSE(execve),
     REFUSE(execveat),
     REFUSE(fork),
@@ -262,8 +268,8 @@ static const struct sandbox_table tables[] = {
     [SANDBOX_CLOSED] = {.parts = {intrusions, closed_ends, closed_work},
                         .counts = {PART(intrusions), PART(closed_ends), PART(closed_work)},
                         .otherwise = SANDBOX_REFUSE},
-    [SANDBOX_DEVICE] = {.parts = {intrusions, device_refusals},
-                        .counts = {PART(intrusions), PART(device_refusals)},
+    [SANDBOX_DEVICE] = {.parts = {device_refusals, intrusions},
+                        .counts = {PART(device_refusals), PART(intrusions)},
                         .otherwise = SANDBOX_ALLOW},
     [SANDBOX_SPOOL] = {.parts = {intrusions, closed_ends, spool_work, closed_work},
                        .counts = {PART(intrusions), PART(closed_ends), PART(spool_work),

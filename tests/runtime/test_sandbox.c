@@ -151,12 +151,8 @@ TEST(what_only_an_intruder_asks_for_ends_the_process)
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/run/x"};
     struct attempt attempts[] = {
         CALL(ptrace, 16 /* PTRACE_ATTACH */, getpid()),
-        CALL(process_vm_readv, getpid()),
-        CALL(process_vm_writev, getpid()),
         CALL(pidfd_getfd, 0, 0, 0),
         CALL(pidfd_send_signal, 0, SIGKILL),
-        CALL(kill, getpid(), 0), /* the parent */
-        CALL(kill, -1, 0),
         CALL(tkill, getpid(), 0),
         CALL(tgkill, getpid(), getpid(), 0),
         CALL(rt_sigqueueinfo, getpid(), 0),
@@ -174,6 +170,11 @@ TEST(what_only_an_intruder_asks_for_ends_the_process)
         CALL(capset, 0, 0),
     };
     struct attempt closed_only[] = {
+        CALL(process_vm_readv, getpid()),
+        CALL(process_vm_writev, getpid()),
+        CALL(kcmp, getpid(), getpid(), 0, 0, 0),
+        CALL(kill, getpid(), 0), /* the parent */
+        CALL(kill, -1, 0),
         CALL(execve, (long)"/bin/true", (long)no_strings, (long)no_strings),
         CALL(execveat, AT_FDCWD, (long)"/bin/true", (long)no_strings, (long)no_strings),
         CALL(fork),
@@ -254,6 +255,10 @@ TEST(a_gpu_worker_is_refused_programs_sockets_rings_and_new_files)
         CALL(fork),
         CALL(vfork),
         CALL(clone, SIGCHLD),
+        CALL(process_vm_readv, getpid()),
+        CALL(process_vm_writev, getpid()),
+        CALL(kill, getpid(), 0), /* the parent */
+        CALL(kill, -1, 0),
         CALL(socket, AF_UNIX, SOCK_STREAM),
         CALL(socketpair, AF_UNIX, SOCK_STREAM, 0, (long)reported),
         CALL(connect, 0, 0, 0),
