@@ -46,6 +46,8 @@ static int start_helper(struct circuit *circuit, char *const *argv, const struct
                         unsigned fd_count, void (*on_done)(struct helper *, const char *, int))
 {
     struct supervisor *supervisor = circuit->supervisor;
+    struct cgroup cgroup;
+    cgroup_open(&supervisor->cgroups, "helpers", &cgroup);
     const struct child_spec spec = {
         .path = supervisor->workers.paths[WORKER_SYNTH],
         .argv = argv,
@@ -53,10 +55,13 @@ static int start_helper(struct circuit *circuit, char *const *argv, const struct
         .fds = fds,
         .fd_count = fd_count,
         .oom_score_adj = 600, /* the first to go: nothing is lost with it */
+        .cgroup_fd = cgroup.procs_fd,
         .no_core = true,
     };
-    return helper_start(supervisor->loop, &spec, HELPER_FD_RESULT, on_done, circuit,
-                        &circuit->helper);
+    int r =
+        helper_start(supervisor->loop, &spec, HELPER_FD_RESULT, on_done, circuit, &circuit->helper);
+    cgroup_close(&cgroup);
+    return r;
 }
 
 /* What a dead helper has found out: 0 with *ret, or the reason in the circuit's error; -EBADMSG:

@@ -164,14 +164,18 @@ static int start(struct intake_worker *worker)
     char *argv[] = {"cuzk-intake", "--parent-pid", parent, NULL};
     const struct child_fd fds[] = {{ends[1], INTAKE_FD_SOCKET},
                                    {supervisor->spool.folder, INTAKE_FD_FOLDER}};
+    struct cgroup cgroup; /* all of them share it: the pages of what they copy are counted there */
+    cgroup_open(&supervisor->cgroups, "intake", &cgroup);
     r = child_spawn(&(struct child_spec){.path = supervisor->intake.path,
                                          .argv = argv,
                                          .envp = supervisor->intake.environment,
                                          .fds = fds,
                                          .fd_count = sizeof fds / sizeof fds[0],
                                          .oom_score_adj = 200,
+                                         .cgroup_fd = cgroup.procs_fd,
                                          .no_core = true},
                     &worker->child);
+    cgroup_close(&cgroup);
     close(ends[1]);
     if (r < 0)
         return r;

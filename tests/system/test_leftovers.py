@@ -58,6 +58,15 @@ def workers_hold_the_lock(circuit):
         daemon.prove("c", [circuit.witnesses[0]])
 
 
+def memory_short_ends_synthesis_first():
+    with Daemon() as daemon:
+        score = {w["name"]: int(Path(f"/proc/{w['pid']}/oom_score_adj").read_text())
+                 for w in daemon.workers()}
+        own = int(Path(f"/proc/{daemon.process.pid}/oom_score_adj").read_text())
+        expect(score["synth-0"] > score["gpu-0"] > own and score["finalizer-0"] > own,
+               f"scores: {score}, supervisor {own}")
+
+
 def make_branch():
     for point in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
         if not os.access(f"{point}/cgroup.procs", os.W_OK):
@@ -139,6 +148,7 @@ def main():
     suite.case("former_workers_are_waited_for", former_workers_are_waited_for)
     suite.case("a_stop_ends_the_waiting", a_stop_ends_the_waiting)
     suite.case("workers_hold_the_lock", workers_hold_the_lock, circuit)
+    suite.case("memory_short_ends_synthesis_first", memory_short_ends_synthesis_first)
     with_cgroups(suite, circuit)
     suite.exit()
 
