@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,26 @@
 
 enum {
     LISTENER_BACKLOG = 256,
+    /* The kernel closes what a killed process polled through io_uring only after the process itself
+     * is gone. */
+    LISTENER_GONE_MS_MAX = 1000,
+    LISTENER_LOOK_MS = 20,
 };
 
 static int socket_make(void)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     return fd < 0 ? -errno : fd;
+}
+
+static int try_connect(const struct sockaddr_un *address)
+{
+    int fd = socket_make();
+    if (fd < 0)
+        return fd;
+    int r = connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 ? -errno : 0;
+    close(fd);
+    return r;
 }
 
 /* Something is at the path: removes it if it is a socket that nobody listens on. */
@@ -37,11 +52,11 @@ static int remove_stale(const struct sockaddr_un *address)
         log_error("%s is in the way: it is no socket", address->sun_path);
         return -EEXIST;
     }
-    int fd = socket_make();
-    if (fd < 0)
-        return fd;
-    int r = connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 ? -errno : 0;
-    close(fd);
+    int r = try_connect(address);
+    for (int i = 0; (r == 0 || r == -EAGAIN) && i < LISTENER_GONE_MS_MAX / LISTENER_LOOK_MS; i++) {
+        poll(NULL, 0, LISTENER_LOOK_MS);
+        r = try_connect(address);
+    }
     if (r == 0 || r == -EAGAIN) {
         log_error("another daemon listens on %s already", address->sun_path);
         return -EADDRINUSE;
