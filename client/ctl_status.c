@@ -86,7 +86,7 @@ static void print_rings(const json_t *rings)
         if (wanted == 0)
             printf("ring %s with slabs of %s goes as its partitions end\n", text_of(ring, "name"),
                    size_of(ring, "slab_bytes", buffer));
-        else if (*text_of(ring, "waits_for"))
+        else if (json_object_get(ring, "waits_for"))
             printf("ring %s: %lld of %lld slabs, waiting for memory: %s\n", text_of(ring, "name"),
                    slabs, wanted, text_of(ring, "waits_for"));
         else if (slabs != wanted || number_of(ring, "retiring") > 0)

@@ -59,7 +59,8 @@ void resize_stop(struct supervisor *supervisor)
 const char *resize_waits_for(const struct supervisor *supervisor, uint32_t ring)
 {
     const struct resize *resize = &supervisor->resize;
-    return resize->is_short && resize->short_ring == ring ? resize->waits_for : NULL;
+    bool waits = (resize->is_short || resize->is_refused) && resize->short_ring == ring;
+    return waits ? resize->waits_for : NULL;
 }
 
 /* ---- the goal ---- */
@@ -155,7 +156,7 @@ int resize_begin(struct supervisor *supervisor, const struct config *config)
         resize->is_open |= resize->rings[i].is_open;
     resize->supervisor = supervisor;
     resize->retry_at_ns = supervisor->now_ns;
-    resize->is_short = false;
+    resize->is_short = resize->is_refused = resize->is_told = false;
     return r;
 }
 
@@ -259,10 +260,11 @@ static void move_slabs(struct supervisor *supervisor)
             resize->is_short = false;
         } else if (memory->places[i].state == MEMORY_SLAB_SHARING) {
             if (slab_deliveries_is_held(supervisor, i, &refused)) {
+                resize->is_refused = false;
                 memory_slab_enter(memory, i);
                 adoption_store_slab(memory, i);
             } else if (refused) {
-                resize->is_short = true;
+                resize->is_refused = true;
                 resize->short_ring = memory->places[i].ring;
                 resize->retry_at_ns =
                     supervisor->now_ns + RESIZE_REFUSED_RETRY_MS * UINT64_C(1000000);
@@ -283,8 +285,9 @@ static void wait_for_pages(struct resize *resize, uint32_t index, const char *wh
 {
     struct supervisor *supervisor = resize->supervisor;
     const struct memory_ring *ring = &supervisor->memory.rings[index];
-    bool is_told = resize->is_short && resize->short_ring == index;
-    resize->is_short = true;
+    bool is_told = resize->is_told && resize->short_ring == index;
+    resize->is_short = resize->is_told = true;
+    resize->is_refused = false;
     resize->short_ring = index;
     resize->retry_at_ns = supervisor->now_ns + RESIZE_RETRY_MS * UINT64_C(1000000);
     snprintf(resize->waits_for, sizeof resize->waits_for, "%s", why);
@@ -312,7 +315,7 @@ static void on_made(struct loop_watch *watch, uint32_t events)
         if (r < 0)
             slab_destroy(&slab); /* no index is free until a retired slab is given back */
         else if (resize->short_ring == resize->making_ring)
-            resize->is_short = false;
+            resize->is_short = resize->is_told = false;
         resize->makes_ordinary = false;
         resize->retry_at_ns = supervisor->now_ns;
         return;
@@ -351,7 +354,7 @@ static void make_next(struct supervisor *supervisor)
     char name[96];
     uint32_t index = ring_to_grow(memory);
     if (index == RINGS_MAX)
-        resize->is_short = false;
+        resize->is_short = resize->is_refused = false;
     if (index == RINGS_MAX || resize->is_making || supervisor->now_ns < resize->retry_at_ns ||
         !has_index(memory)) {
         if (index == RINGS_MAX || !has_index(memory))

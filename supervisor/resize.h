@@ -38,7 +38,9 @@ struct resize {
     struct loop_watch watch; /* of its child */
     uint32_t making_ring;
     uint64_t retry_at_ns;
-    bool is_short;       /* the last slab could not be made, and none was given back since */
+    bool is_short;       /* the last slab could not be made, and no memory was given back since */
+    bool is_refused;     /* the last one was made, and a device refused it */
+    bool is_told;        /* in the log, since the goal was set or a slab was made */
     uint32_t short_ring; /* which waits, and for what */
     char waits_for[sizeof(struct slab_fault)];
 };

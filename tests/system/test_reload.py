@@ -178,12 +178,147 @@ def restart_is_said(daemon):
     expect_equal(reload(daemon, {})["changed"], [], "back")
 
 
+def limit_below_what_is_in_use(daemon, circuit):
+    """All slabs are bound by a GPU worker that is stopped: the ring shrinks as they come free."""
+    gpu = [w["pid"] for w in daemon.workers() if w["kind"] == "gpu"][0]
+    os.kill(gpu, signal.SIGSTOP)
+    try:
+        job = daemon.ctl_json("submit", "--circuit", circuit.label,
+                              *[x for _ in range(12) for x in ("--witness", circuit.witnesses[0])])
+        ring = lambda: daemon.status()["rings"][0]
+        wait_until(lambda: ring()["occupancy"] == 4, 20, "all slabs are held")
+        reload(daemon, {"Ring": {"Slabs": 1}})
+        time.sleep(0.3)
+        now = ring()
+        expect_equal((now["slabs"], now["wanted"], now["occupancy"], now["retiring"]), (4, 1, 4, 0),
+                     "slabs, wanted, held, retiring")
+        shown = daemon.ctl_ok("status").out
+        expect("4 of 1 slabs, changing" in shown, shown)
+    finally:
+        os.kill(gpu, signal.SIGCONT)
+    expect_equal(daemon.ctl_json("wait", str(job["job"]))["state"], "done", "the job")
+    settled(daemon, [("default", 8 * MIB, 1)])
+    reload(daemon, {"Ring": {"Slabs": 4}})
+    settled(daemon, [("default", 8 * MIB, 4)])
+
+
+def removed_class_finishes_its_jobs(circuit):
+    """A job fits only slabs that the configuration has no more: it is finished, then the circuit is
+    refused, until there is a class for it again."""
+    large = {'Ring "large"': {"Slabs": 2, "SlabSize": "4M"}}
+    with Daemon({"Ring": {"SlabSize": "1M"}, **large}) as daemon:
+        daemon.add(circuit)
+        witnesses = [x for _ in range(6) for x in ("--witness", circuit.witnesses[0])]
+        job = daemon.ctl_json("submit", "--circuit", circuit.label, *witnesses)["job"]
+        wait_until(lambda: [r for r in daemon.status()["rings"] if r["occupancy"]], 60, "it runs")
+        del daemon.sections['Ring "large"']
+        reload(daemon, {})
+        refused = daemon.ctl("submit", "--circuit", circuit.label, *witnesses)
+        expect_equal(refused.code, 1, "exit code of a new job")
+        expect("fits no slab" in refused.err or "needs a slab" in refused.err, f"{refused}")
+        proof, public = daemon.folder / "p", daemon.folder / "q"
+        expect_equal(daemon.ctl_json("wait", str(job), timeout=300)["state"], "done", "the job")
+        daemon.ctl_ok("result", str(job), "--proof", proof, "--public", public)
+        expect_equal(verify(circuit.vkey, proof, public).code, 0, "verify")
+        settled(daemon, [("default", MIB, 4)])
+        listed = daemon.ctl_json("circuit", "list")["circuits"][0]
+        expect_equal(listed["state"], "failed", "the circuit")
+        expect("cuzkctl reload" in listed["error"], f"{listed}")
+        reload(daemon, large)
+        settled(daemon, [("default", MIB, 4), ("large", 4 * MIB, 2)])
+        proof, public = daemon.prove(circuit.label, [circuit.witnesses[0]])
+        expect_equal(verify(circuit.vkey, proof, public).code, 0, "verify")
+
+
+def set_pages(pages):
+    Path("/proc/sys/vm/nr_hugepages").write_text(str(pages))
+    return huge_pages()[0] == pages
+
+
+def pages_return_later(circuit):
+    """The pool has too few pages: the ring has what it can, says so, and goes on when they are back."""
+    total, free = huge_pages()
+    used = total - free
+    try:
+        if not set_pages(used + 4):
+            raise Failure("the pool cannot be set")
+        sections = {"Ring": {"HugePages": "require", "Slabs": 2, "SlabSize": "2M"}}
+        with Daemon(sections) as daemon:
+            daemon.add(circuit)
+            daemon.prove(circuit.label, [circuit.witnesses[0]])
+            with Load(daemon, circuit, threads=1):
+                reload(daemon, {"Ring": {"Slabs": 6}})
+                short = wait_until(lambda: [r for r in daemon.status()["rings"]
+                                            if r.get("waits_for")], 20, "pages are short")[0]
+                expect(2 <= short["slabs"] < 6 and "hugepages of 2 MiB" in short["waits_for"],
+                       f"{short}")
+                expect("of 6 slabs, waiting for memory" in daemon.ctl_ok("status").out, "for people")
+                set_pages(used + 10)
+                settled(daemon, [("default", 2 * MIB, 6)])
+                # More than there is room for beside the old ones: they make way one by one.
+                set_pages(used + 8)
+                reload(daemon, {"Ring": {"Slabs": 1, "SlabSize": "10M"}})
+                settled(daemon, [("default", 10 * MIB, 1)])
+            expect_equal(daemon.log().count("waits for pages"), 2, "warnings")
+            daemon.stop()
+    finally:
+        set_pages(total)
+
+
+class Device(Daemon):
+    def __init__(self, stub, sections=None):
+        super().__init__({"GPU": {"Backend": "cuda"}, **(sections or {})},
+                         environment={"CUZK_TEST_PLUGIN": str(STUB), "CUZK_STUB": stub})
+
+
+def slabs_are_registered_once(circuit):
+    folder = Path(os.environ.get("TMPDIR", "/tmp"))
+    report = folder / f"cuzk-test-registered-{os.getpid()}"
+    try:
+        with Device(f"report={report}") as daemon:
+            daemon.add(circuit)
+            daemon.prove(circuit.label, [circuit.witnesses[0]])
+
+            def pinned():
+                return daemon.status()["gpu"][0]["slabs_pinned"]
+
+            with Load(daemon, circuit):
+                for count in (7, 2, 5):
+                    reload(daemon, {"Ring": {"Slabs": count}})
+                    settled(daemon, [("default", 8 * MIB, count)])
+                    expect_equal(pinned(), count, "registered")
+            daemon.stop()
+        words = dict(line.rsplit(" ", 1) for line in report.read_text().splitlines())
+        # The known answer on two curves and the key come on top of the slabs.
+        made = int(words["host_register"]) - int(words["host_unregister"])
+        expect_equal((made, words["registered"]), (0, "0"), "left registered")
+        expect_equal(int(words["host_register"]), 2 + 1 + 4 + 3 + 3, "registrations")
+    finally:
+        report.unlink(missing_ok=True)
+
+
+def refused_slab_is_not_issued(circuit):
+    with Device("fail=host_register:8:2") as daemon:  # two known answers, four slabs, the key
+        daemon.add(circuit)
+        daemon.prove(circuit.label, [circuit.witnesses[0]])
+        reload(daemon, {"Ring": {"Slabs": 5}})
+        ring = wait_until(lambda: [r for r in daemon.status()["rings"] if r.get("waits_for")], 20,
+                          "the device refuses it")[0]
+        expect_equal((ring["slabs"], ring["wanted"]), (4, 5), "slabs")
+        expect("gpu-0 refuses a slab: " in ring["waits_for"], f"{ring}")
+        proof, public = daemon.prove(circuit.label, circuit.witnesses * 4)
+        expect_equal(verify(circuit.vkey, proof, public).code, 0, "verify")
+        expect_equal([w["restarts"] for w in daemon.workers()], [0, 0, 0], "restarts")
+        reload(daemon, {"Ring": {"Slabs": 6}})  # tried again at once, and it works now
+        settled(daemon, [("default", 8 * MIB, 6)])
+
+
 def needs_the_admin_socket(daemon):
     import rpc
     with rpc.Client(daemon.socket) as client:
         try:
             client.call("reload")
-        except rpc.Error as error:
+        except rpc.RemoteError as error:
             expect_equal(error.code, "denied", "code")
         else:
             raise Failure("the submit socket reloads")
@@ -192,7 +327,6 @@ def needs_the_admin_socket(daemon):
 def main():
     suite = Suite("reload")
     circuit = Circuit("mul", "bn128")
-    larger = Circuit("chain12", "bn128")
     with Daemon() as daemon:
         daemon.add(circuit)
         daemon.prove(circuit.label, [circuit.witnesses[0]])
@@ -201,9 +335,24 @@ def main():
         suite.case("slab_size_changes_under_load", size_changes_under_load, daemon, circuit)
         suite.case("size_classes_come_and_go_under_load", classes_come_and_go, daemon, circuit)
         suite.case("workers_change_under_load", workers_change_under_load, daemon, circuit)
+        suite.case("limit_below_what_is_in_use_holds_as_slabs_come_free", limit_below_what_is_in_use,
+                   daemon, circuit)
         suite.case("bad_file_changes_nothing", bad_file_changes_nothing, daemon)
         suite.case("what_needs_a_restart_is_said", restart_is_said, daemon)
+        suite.case("only_the_admin_socket_reloads", needs_the_admin_socket, daemon)
         suite.case("state_is_as_before", daemon.expect_back_to, before)
+    suite.case("removed_class_finishes_its_jobs", removed_class_finishes_its_jobs,
+               Circuit("sha256_bits", "bn128"))
+    for name, what in (("slabs_are_registered_once", slabs_are_registered_once),
+                       ("slab_that_the_device_refuses_is_not_issued", refused_slab_is_not_issued)):
+        if STUB.exists():
+            suite.case(name, what, circuit)
+        else:
+            suite.skip(name, "the stand-in device is not built")
+    if os.access("/proc/sys/vm/nr_hugepages", os.W_OK):
+        suite.case("pages_that_return_later_are_taken", pages_return_later, circuit)
+    else:
+        suite.skip("pages_that_return_later_are_taken", "vm.nr_hugepages cannot be set here")
     suite.exit()
 
 
