@@ -52,6 +52,12 @@ struct config_circuit {
     char *r1cs_path; /* NULL when not given */
 };
 
+/* When a worker is replaced without need: supervisor/recycle.h. 0: never. */
+struct config_recycle {
+    uint32_t after; /* partitions */
+    uint32_t fragmentation_percent;
+};
+
 struct config_origins;
 
 /* Strings are owned by the object; config_destroy frees them. */
@@ -83,6 +89,7 @@ struct config {
     uint32_t synth_workers;
     uint32_t synth_threads; /* never 0: auto is resolved to the cores this process may use */
     enum config_malloc_trim synth_malloc_trim;
+    struct config_recycle synth_recycle;
     enum config_evaluate synth_evaluate;
     bool device_evaluates; /* what synth_evaluate comes to: slabs hold the witness alone */
     enum config_gpu_backend gpu_backend;
@@ -92,8 +99,10 @@ struct config {
     uint64_t gpu_vram_limit;      /* 0: none */
     uint32_t gpu_requires_pinned; /* 0 or 1 */
     enum config_malloc_trim gpu_malloc_trim;
+    struct config_recycle gpu_recycle;
     uint32_t finalizer_workers;
     enum config_malloc_trim finalizer_malloc_trim;
+    struct config_recycle finalizer_recycle;
 
     struct config_circuit *circuits;
     uint32_t circuit_count;

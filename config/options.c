@@ -69,6 +69,20 @@ const unsigned option_section_count = sizeof option_sections / sizeof option_sec
     "nothing to do, or never."
 #define THREADS_HELP "Threads of each worker. 0: as many as the cores this service may use."
 
+#define RECYCLE_AFTER_HELP                                                                         \
+    "A worker is replaced after so many partitions: between two of them, one worker of the kind "  \
+    "at a time, and nothing is lost. 0: never."
+#define RECYCLE_FRAGMENTATION_HELP                                                                 \
+    "The same when so many percent of a worker's heap, and 64M at least, are free inside it "      \
+    "though it was trimmed. 0: never."
+#define RECYCLE_ROWS(section, field)                                                               \
+    {section, "RecycleAfter", OPTION_PLAIN, OPTION_INTEGER,    IN_CONFIG(field.after), "0",        \
+     0,       1000000000,     NULL,         RECYCLE_AFTER_HELP},                                   \
+    {                                                                                              \
+        section, "RecycleFragmentation", OPTION_PLAIN, OPTION_INTEGER,                             \
+            IN_CONFIG(field.fragmentation_percent), "0", 0, 99, NULL, RECYCLE_FRAGMENTATION_HELP   \
+    }
+
 const struct option options[] = {
     {"Supervisor", "Socket", OPTION_PLAIN, OPTION_PATH, IN_CONFIG(socket_path), SOCKET_PATH_DEFAULT,
      2, SOCKET_PATH_BYTES - 1, NULL,
@@ -169,6 +183,7 @@ const struct option options[] = {
      OPTION_THREADS_MAX, NULL, THREADS_HELP},
     {"Synthesis", "MallocTrim", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(synth_malloc_trim), "idle",
      0, 0, malloc_trims, MALLOC_TRIM_HELP},
+    RECYCLE_ROWS("Synthesis", synth_recycle),
     {"Synthesis", "Evaluate", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(synth_evaluate), "auto", 0, 0,
      evaluates,
      "Who evaluates the constraints. gpu: the card, from matrices that lie in its memory; slabs "
@@ -199,11 +214,13 @@ const struct option options[] = {
      OPTION_THREADS_MAX, NULL, THREADS_HELP},
     {"GPU", "MallocTrim", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(gpu_malloc_trim), "idle", 0, 0,
      malloc_trims, MALLOC_TRIM_HELP},
+    RECYCLE_ROWS("GPU", gpu_recycle),
 
     {"Finalizer", "Workers", OPTION_PLAIN, OPTION_INTEGER, IN_CONFIG(finalizer_workers), "1", 1,
      FINALIZER_WORKERS_MAX, NULL, "Number of processes."},
     {"Finalizer", "MallocTrim", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(finalizer_malloc_trim),
      "always", 0, 0, malloc_trims, MALLOC_TRIM_HELP},
+    RECYCLE_ROWS("Finalizer", finalizer_recycle),
 
     {"Circuit", "Zkey", OPTION_NAMED, OPTION_PATH, IN_CIRCUIT(zkey_path), NULL, 2,
      OPTION_PATH_BYTES, NULL,

@@ -18,6 +18,7 @@
 #include "supervisor/grants.h"
 #include "supervisor/leftovers.h"
 #include "supervisor/pipeline.h"
+#include "supervisor/recycle.h"
 #include "supervisor/reload.h"
 #include "supervisor/report.h"
 
@@ -61,6 +62,7 @@ static uint64_t turn(struct supervisor *supervisor)
     advance(supervisor);
     if (is_second && is_prepared) {
         jobs_expire(&supervisor->jobs, supervisor->now_ns, supervisor->config.results_age_ns);
+        recycle_tick(supervisor);
         durable_tick(supervisor);
         spool_tick(supervisor);
     }

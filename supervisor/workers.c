@@ -512,11 +512,23 @@ bool worker_has_suspect(const struct worker *worker)
     return false;
 }
 
+/* With work waiting the difference is what a death costs the service beside the work lost. */
+static void tell_first_grant(struct worker *worker)
+{
+    uint64_t now_ns = worker->supervisor->now_ns;
+    log_info("SUP_TIMING successor worker=%s ready_ms=%.3f first_grant_ms=%.3f", worker->name,
+             (double)(worker->ready_ns - worker->died_ns) / 1e6,
+             (double)(now_ns - worker->died_ns) / 1e6);
+    worker->died_ns = 0;
+}
+
 void workers_own(struct worker *worker, struct slot *slot)
 {
     CHECK(worker->held_count < GRANTS_HELD_MAX && !slot->owner);
     worker->held[worker->held_count++] = slot->index;
     slot->owner = worker;
+    if (worker->died_ns)
+        tell_first_grant(worker);
 }
 
 void workers_disown(struct worker *worker, struct slot *slot)
