@@ -25,12 +25,18 @@ static const struct {
     {"Ring", "SlabSize", CONFIG_EFFECT_NOW},
     {"Synthesis", "Workers", CONFIG_EFFECT_NOW},
     {"Synthesis", "Threads", CONFIG_EFFECT_SYNTH},
+    {"Synthesis", "RecycleAfter", CONFIG_EFFECT_NOW},
+    {"Synthesis", "RecycleFragmentation", CONFIG_EFFECT_NOW},
     {"Synthesis", "MallocTrim", CONFIG_EFFECT_SYNTH},
     {"GPU", "VramLimit", CONFIG_EFFECT_GPU},
     {"GPU", "RequirePinned", CONFIG_EFFECT_GPU},
     {"GPU", "Threads", CONFIG_EFFECT_GPU},
+    {"GPU", "RecycleAfter", CONFIG_EFFECT_NOW},
+    {"GPU", "RecycleFragmentation", CONFIG_EFFECT_NOW},
     {"GPU", "MallocTrim", CONFIG_EFFECT_GPU},
     {"Finalizer", "Workers", CONFIG_EFFECT_NOW},
+    {"Finalizer", "RecycleAfter", CONFIG_EFFECT_NOW},
+    {"Finalizer", "RecycleFragmentation", CONFIG_EFFECT_NOW},
     {"Finalizer", "MallocTrim", CONFIG_EFFECT_FINALIZER},
 };
 
