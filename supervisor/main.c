@@ -6,6 +6,7 @@
 
 #include "config/units.h"
 #include "runtime/files.h"
+#include "runtime/init.h"
 #include "runtime/log.h"
 #include "supervisor/supervisor.h"
 
@@ -66,10 +67,13 @@ static int read_config(const char *path, struct config *ret)
 
 static int run(const struct config *config, const char *path)
 {
+    int status = init_serve();
+    if (status >= 0)
+        return status;
     supervisor.config_path = path;
     log_init("cuzkd", config->log_level);
     log_info("cuzkd " CUZK_VERSION " starts");
-    int status = 1;
+    status = 1;
     if (supervisor_start(&supervisor, config) == 0)
         status = supervisor_run(&supervisor);
     else
