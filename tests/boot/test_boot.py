@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
 
 from container import DEBS, Container, base_tree, deb, field, why_not  # noqa: E402
-from harness import (FIXTURES, Circuit, Snark, Suite, expect, expect_equal, huge_pages,  # noqa: E402
+from harness import (FIXTURES, ROOT, Circuit, Snark, Suite, expect, expect_equal, huge_pages,  # noqa: E402
                      huge_pages_used, run, split_arrays, verify, wait_until)
 
 USER = "prover"  # a member of the group cuzkd
@@ -253,6 +253,15 @@ def removes_and_purges(boot):
     expect_equal(container.run("systemctl", "is-system-running").out.strip(), "running", "the system")
 
 
+def build_dependencies_are_those_of_dev():
+    listed = re.search(r'build_packages="([^"]*)"', (ROOT / "dev").read_text())[1].split()
+    control = (ROOT / "packaging/debian/control").read_text()
+    stanza = re.search(r"^Build-Depends:(.*?)^\w", control, re.DOTALL | re.MULTILINE)[1]
+    named = {w.split("(")[0].strip() for w in stanza.split(",")}
+    expect_equal(sorted({w for w in listed if w not in ("gcc", "libc6-dev")} - named), [],
+                 "packages of ./dev that debian/control lacks")
+
+
 def development_files_work(circuit):
     """libcuzk-dev and libcuzk0, unpacked: a program builds against both kinds of library and runs."""
     work = DEBS / "unpacked"
@@ -307,6 +316,7 @@ def main():
         suite.skip("boot", why)
         suite.exit()
     circuit = Circuit("chain12", "bn128")
+    suite.case("build_dependencies_are_those_of_dev", build_dependencies_are_those_of_dev)
     suite.case("development_files_work", development_files_work, circuit)
     if shutil.which("lintian"):
         suite.case("lintian_finds_no_error", lintian_finds_no_error)
