@@ -70,6 +70,7 @@ struct config {
     char *cache_directory;
     char *spool_directory;    /* derived from state_directory when not given; never NULL */
     uint64_t spool_bytes_max; /* 0: none */
+    uint64_t intake_timeout_ns;
     enum loop_kind event_loop;
     enum log_level log_level;
     enum sandbox_policy sandbox;

@@ -122,6 +122,10 @@ const struct option options[] = {
      16384 * GIB, NULL,
      "What all witness files in the spool may take together; beyond it jobs are answered busy. 0: "
      "the disk, but for a reserve (a 20th of it, 64M to 1G)."},
+    {"Supervisor", "IntakeTimeout", OPTION_PLAIN, OPTION_TIME, IN_CONFIG(intake_timeout_ns), "30s",
+     SECOND, 3600 * SECOND, NULL,
+     "How long 4 MiB of a client's file, or the rest of it, may take to be read into the spool. "
+     "One that is slower, or hangs, is refused."},
     {"Supervisor", "EventLoop", OPTION_PLAIN, OPTION_CHOICE, IN_CONFIG(event_loop), "auto", 0, 0,
      event_loops,
      "How every process waits. auto takes io_uring and, where the kernel refuses it, ppoll."},

@@ -17,28 +17,40 @@
 
 #include "intake/copy.h"
 #include "runtime/files.h"
+#include "runtime/sandbox.h"
 
 enum {
     EXIT_START = 2,
 };
 
+struct options {
+    pid_t parent; /* 0: not given */
+    enum sandbox_policy sandbox;
+};
+
 static int run(struct copier *copier);
 
-/* Signals as in shm/worker.c; no core and no debugger: witnesses pass through here. */
-static int enter(int argc, char **argv)
+static int parse(int argc, char **argv, struct options *ret)
 {
     static const struct option table[] = {{"parent-pid", required_argument, NULL, 'p'},
+                                          {"sandbox", required_argument, NULL, 's'},
                                           {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        if (option == 'p')
+            ret->parent = (pid_t)strtol(optarg, NULL, 10);
+        else if (option != 's' || sandbox_policy_from_string(optarg, &ret->sandbox) < 0)
+            return -EINVAL;
+    }
+    return 0;
+}
+
+/* Signals as in shm/worker.c; no core and no debugger: witnesses pass through here. */
+static int enter(const struct options *options)
+{
     static const struct rlimit no_core = {0, 0};
     struct stat status;
     sigset_t none;
-    long parent = 0;
-    int option;
-    while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
-        if (option != 'p')
-            return -EINVAL;
-        parent = strtol(optarg, NULL, 10);
-    }
     sigemptyset(&none);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN);
@@ -51,27 +63,45 @@ static int enter(int argc, char **argv)
     if (fstat(INTAKE_FD_SOCKET, &status) < 0 || !S_ISSOCK(status.st_mode) ||
         fstat(INTAKE_FD_FOLDER, &status) < 0 || !S_ISDIR(status.st_mode)) {
         fprintf(stderr,
-                "cuzk-intake: descriptors %d and %d are not a socket and a folder; this "
-                "program is started by cuzkd of the same version\n",
+                "cuzk-intake: descriptors %d and %d are not a socket and a folder; this program "
+                "is started by cuzkd of the same version\n",
                 INTAKE_FD_SOCKET, INTAKE_FD_FOLDER);
         return -EBADF;
     }
-    if (parent && getppid() != (pid_t)parent)
-        return -ESRCH;
-    return 0;
+    return options->parent && getppid() != options->parent ? -ESRCH : 0;
+}
+
+/* Everything is open and no byte of a client has been looked at: from here on only the files of
+ * the spool can be opened. */
+static int enter_sandbox(enum sandbox_policy policy)
+{
+    static const char *const writable[] = {".", NULL};
+    if (policy == SANDBOX_OFF)
+        return 0;
+    int r = fchdir(INTAKE_FD_FOLDER) < 0 ? -errno : 0;
+    int files = r < 0 ? r : sandbox_limit_files(SANDBOX_SPOOL, writable);
+    int calls = sandbox_limit_calls(SANDBOX_SPOOL, NULL);
+    r = files < 0 ? files : calls;
+    if (r == 0 || policy != SANDBOX_REQUIRE)
+        return 0;
+    fprintf(stderr, "cuzk-intake: the sandbox cannot be entered (%s): %s\n",
+            files < 0 ? "files" : "calls", strerror(-r));
+    return r;
 }
 
 int main(int argc, char **argv)
 {
+    struct options options = {.sandbox = SANDBOX_PREFER};
     struct copier copier;
-    if (enter(argc, argv) < 0)
+    if (parse(argc, argv, &options) < 0 || enter(&options) < 0)
         return EXIT_START;
     if (copier_init(&copier, INTAKE_FD_SOCKET, INTAKE_FD_FOLDER) < 0) {
         fprintf(stderr, "cuzk-intake: memory is short\n");
         return EXIT_START;
     }
-    /* The sandbox is entered here: everything is open, no byte of a client has been looked at. */
-    const int status = run(&copier);
+    int status = EXIT_START;
+    if (enter_sandbox(options.sandbox) == 0)
+        status = run(&copier);
     copier_destroy(&copier);
     return status;
 }

@@ -36,6 +36,14 @@ static void close_all(const int *descriptors, uint32_t count)
         close(descriptors[i]);
 }
 
+static void drop(const struct stream *stream, int fd)
+{
+    if (stream->close_descriptor)
+        stream->close_descriptor(fd);
+    else
+        close(fd);
+}
+
 int stream_init(struct stream *stream, int fd)
 {
     *stream = (struct stream){.fd = fd};
@@ -76,10 +84,11 @@ void stream_destroy(struct stream *stream)
         return;
     while (stream->output_first)
         drop_first_chunk(stream);
-    close_all(stream->descriptors, stream->descriptor_count);
+    for (uint32_t i = 0; i < stream->descriptor_count; i++)
+        drop(stream, stream->descriptors[i]);
     free_input(stream);
     if (stream->fd >= 0)
-        close(stream->fd);
+        drop(stream, stream->fd); /* descriptors may lie unread in it */
     *stream = (struct stream){.fd = -1};
 }
 
@@ -139,7 +148,7 @@ static int take_control(struct stream *stream, struct msghdr *message)
             if (r == 0 && stream->descriptor_count == STREAM_DESCRIPTORS_MAX)
                 r = -EMFILE;
             if (r < 0)
-                close(fd);
+                drop(stream, fd);
             else
                 stream->descriptors[stream->descriptor_count++] = fd;
         }

@@ -21,6 +21,9 @@ struct stream {
     size_t frame_bytes; /* of the frame handed out by stream_frame, dropped at the next call */
     struct frame frame;
     int descriptors[STREAM_DESCRIPTORS_MAX]; /* received, in order, not yet taken */
+    /* How received ones that nobody takes, and the socket, are closed, which may block: close() when
+     * NULL. May be set after stream_init. */
+    void (*close_descriptor)(int fd);
     uint32_t descriptor_count;
     struct stream_chunk *output_first, **output_last;
     size_t output_bytes;

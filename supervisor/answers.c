@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/close_later.h"
 #include "runtime/log.h"
 #include "supervisor/admission.h"
 #include "supervisor/input_file.h"
@@ -417,7 +418,7 @@ static enum answers_when make_circuit_add(const struct answers_caller *caller,
         if (input_file_check(descriptors[i], INT64_MAX, &bytes, why, sizeof why) == 0)
             continue;
         for (uint32_t j = 0; j < request->descriptor_count; j++)
-            close(descriptors[j]);
+            close_later(descriptors[j]);
         snprintf(text, sizeof text, "the %s cannot be used: %s", names[i], why);
         reply_error(reply, request->message_id, REPLY_BAD_INPUT, text, 0);
         return ANSWERS_NOW;
@@ -466,7 +467,7 @@ static void make_circuit_remove(const struct answers_caller *caller, const struc
 static void close_all(const int *descriptors, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        close(descriptors[i]);
+        close_later(descriptors[i]);
 }
 
 bool answers_may_wait(enum request_method method)

@@ -11,6 +11,7 @@
 
 #include "protocol/reply.h"
 #include "protocol/request.h"
+#include "runtime/close_later.h"
 #include "runtime/log.h"
 #include "supervisor/admission.h"
 #include "supervisor/answers.h"
@@ -171,6 +172,7 @@ static int client_create(struct control_listener *listener, int fd)
     }
     r = stream_init(&client->stream, fd);
     if (r == 0) {
+        client->stream.close_descriptor = close_later;
         client->watch = (struct loop_watch){.fd = fd, .events = POLLIN, .on_ready = on_client};
         r = loop_add(supervisor->loop, &client->watch);
         if (r < 0)
@@ -266,7 +268,7 @@ static void send_reply(struct control_client *client, uint32_t message_id, struc
 static void close_all(const int *descriptors, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        close(descriptors[i]);
+        close_later(descriptors[i]);
 }
 
 /* Descriptors of a request that cannot be served are closed, so that the next request's are not

@@ -22,15 +22,16 @@ static const char *type_of(mode_t mode)
 int input_file_check(int fd, uint64_t bytes_max, uint64_t *ret_bytes, char *ret_error,
                      size_t error_bytes)
 {
-    struct stat status;
+    struct statx status;
     int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fstat(fd, &status) < 0) {
+    if (flags < 0 ||
+        statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE, &status) < 0) {
         snprintf(ret_error, error_bytes, "the descriptor cannot be examined: %s", strerror(errno));
         return -EINVAL;
     }
-    if (!S_ISREG(status.st_mode)) {
+    if (!S_ISREG(status.stx_mode)) {
         snprintf(ret_error, error_bytes, "it is %s; a regular file is needed",
-                 type_of(status.st_mode));
+                 type_of(status.stx_mode));
         return -EINVAL;
     }
     if (flags & O_PATH || (flags & O_ACCMODE) == O_WRONLY) {
@@ -41,15 +42,15 @@ int input_file_check(int fd, uint64_t bytes_max, uint64_t *ret_bytes, char *ret_
         snprintf(ret_error, error_bytes, "it is open with O_DIRECT; open it without");
         return -EINVAL;
     }
-    if (status.st_size == 0) {
+    if (status.stx_size == 0) {
         snprintf(ret_error, error_bytes, "it is empty");
         return -EINVAL;
     }
-    if ((uint64_t)status.st_size > bytes_max) {
+    if ((uint64_t)status.stx_size > bytes_max) {
         snprintf(ret_error, error_bytes, "it has %" PRIu64 " bytes; at most %" PRIu64 " make sense",
-                 (uint64_t)status.st_size, bytes_max);
+                 (uint64_t)status.stx_size, bytes_max);
         return -EINVAL;
     }
-    *ret_bytes = (uint64_t)status.st_size;
+    *ret_bytes = (uint64_t)status.stx_size;
     return 0;
 }

@@ -35,6 +35,13 @@ static void on_death(struct loop_watch *watch, uint32_t events);
 static void batch_end(struct supervisor *supervisor, struct intake_batch *batch, int result,
                       const char *why);
 
+/* For a file's next piece. */
+static uint64_t piece_deadline(const struct supervisor *supervisor, uint32_t phase)
+{
+    return supervisor->now_ns + (phase == INTAKE_SYNCING ? INTAKE_SYNCING_MS * UINT64_C(1000000)
+                                                         : supervisor->config.intake_timeout_ns);
+}
+
 static uint64_t after(const struct supervisor *supervisor, uint32_t ms)
 {
     return supervisor->now_ns + ms * UINT64_C(1000000);
@@ -161,7 +168,8 @@ static int start(struct intake_worker *worker)
         return r;
     worker->socket = ends[0];
     snprintf(parent, sizeof parent, "%d", (int)getpid());
-    char *argv[] = {"cuzk-intake", "--parent-pid", parent, NULL};
+    char *sandbox = (char *)sandbox_policy_to_string(supervisor->config.sandbox);
+    char *argv[] = {"cuzk-intake", "--parent-pid", parent, "--sandbox", sandbox, NULL};
     const struct child_fd fds[] = {{ends[1], INTAKE_FD_SOCKET},
                                    {supervisor->spool.folder, INTAKE_FD_FOLDER}};
     struct cgroup cgroup; /* all of them share it: the pages of what they copy are counted there */
@@ -245,7 +253,8 @@ int intake_init(struct supervisor *supervisor)
         *worker = (struct intake_worker){
             .supervisor = supervisor, .child.pidfd = -1, .socket = -1, .deadline_ns = UINT64_MAX};
     }
-    intake->path = programs_find_one("cuzk-intake", "/../intake");
+    if (!intake->path)
+        intake->path = programs_find_one("cuzk-intake", "/../intake");
     if (!intake->path)
         return -ENOENT;
     intake->environment = programs_environment();
@@ -334,7 +343,7 @@ static void order(struct intake_worker *worker, struct intake_batch *batch)
     worker->state = INTAKE_AT_WORK;
     worker->batch = batch;
     worker->file = i;
-    worker->deadline_ns = after(supervisor, INTAKE_COPYING_MS);
+    worker->deadline_ns = piece_deadline(supervisor, INTAKE_COPYING);
     batch->states[i] = INTAKE_FILE_COPYING;
     batch->tries[i]++;
     batch->waiting_count--;
@@ -487,8 +496,7 @@ static void on_packet(struct intake_worker *worker, const struct intake_packet *
     }
     if (packet->kind == INTAKE_PROGRESS) {
         worker->progress = *packet;
-        worker->deadline_ns = after(
-            supervisor, packet->phase == INTAKE_SYNCING ? INTAKE_SYNCING_MS : INTAKE_COPYING_MS);
+        worker->deadline_ns = piece_deadline(supervisor, packet->phase);
         return;
     }
     worker->state = INTAKE_IDLE;
@@ -603,11 +611,15 @@ static void too_late(struct intake_worker *worker)
     struct intake_batch *batch = worker->batch;
     bool is_disk = worker->progress.phase == INTAKE_SYNCING;
     char why[256];
-    snprintf(why, sizeof why,
-             is_disk ? "witness file %u: the disk of the spool makes no progress (%u s for 16 MiB)"
-                     : "witness file %u: its file system hangs or is too slow (4 MiB were not read "
-                       "in %u s); copy it to a local disk first",
-             worker->file, (is_disk ? INTAKE_SYNCING_MS : INTAKE_COPYING_MS) / 1000);
+    if (is_disk)
+        snprintf(why, sizeof why,
+                 "witness file %u: the disk of the spool makes no progress (%u s for 16 MiB)",
+                 worker->file, INTAKE_SYNCING_MS / 1000);
+    else
+        snprintf(why, sizeof why,
+                 "witness file %u: its file system hangs or is too slow (4 MiB were not read in "
+                 "%" PRIu64 " s: IntakeTimeout=); copy it to a local disk first",
+                 worker->file, supervisor->config.intake_timeout_ns / 1000000000);
     log_warn("job %" PRIu64 " is not taken: %s; cuzk-intake (process %d) is killed and replaced",
              batch->job, why, (int)worker->child.pid);
     worker_kill(worker);

@@ -25,8 +25,8 @@ enum {
     INTAKE_TRIES_MAX = 2,
     INTAKE_IDLE_MS = 2000,      /* then all but one end */
     INTAKE_START_MS = 10000,    /* until READY */
-    INTAKE_COPYING_MS = 30000,  /* for 4 MiB or the rest of a file, with open and close */
-    INTAKE_SYNCING_MS = 300000, /* for the spool's disk to write 16 MiB back */
+    INTAKE_SYNCING_MS = 300000, /* for the spool's disk to write 16 MiB back; IntakeTimeout= is
+                                 * for the client's file */
     INTAKE_START_FAILURES_MAX = 5,
     INTAKE_BACKOFF_FIRST_MS = 100,
     INTAKE_BACKOFF_MAX_MS = 5000,
