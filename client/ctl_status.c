@@ -121,6 +121,7 @@ static void print_status(const json_t *status)
     const json_t *slots = json_object_get(status, "slots");
     const json_t *gpus = json_object_get(status, "gpu");
     const json_t *flags = json_object_get(status, "flags");
+    const json_t *spool = json_object_get(status, "spool");
     char buffer[UNITS_TEXT_BYTES];
 
     printf("cuzkd %s, %s, up %.0f s, event loop %s\n", text_of(status, "version"),
@@ -139,6 +140,10 @@ static void print_status(const json_t *status)
            number_of(jobs, "queued"), number_of(jobs, "running"), number_of(jobs, "done"),
            number_of(jobs, "failed"), number_of(jobs, "cancelled"));
     printf("slots: %lld of %lld free\n", number_of(slots, "free"), number_of(slots, "total"));
+    printf("spool: %lld files, %s", number_of(spool, "files"), size_of(spool, "bytes", buffer));
+    printf("; %s free, %lld copying, %lld waiting%s\n", size_of(spool, "free_bytes", buffer),
+           number_of(spool, "copying"), number_of(spool, "waiting"),
+           json_is_true(json_object_get(spool, "is_full")) ? ", FULL" : "");
     for (size_t i = 0; i < json_array_size(gpus); i++) {
         const json_t *gpu = json_array_get(gpus, i);
         print_gpu(gpu);

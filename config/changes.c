@@ -20,6 +20,8 @@ static const struct {
     {"Supervisor", "AttemptsMax", CONFIG_EFFECT_NOW},
     {"Supervisor", "StopTimeout", CONFIG_EFFECT_NOW},
     {"Supervisor", "StallTimeout", CONFIG_EFFECT_NOW},
+    {"Supervisor", "SpoolSize", CONFIG_EFFECT_NOW},
+    {"Supervisor", "IntakeTimeout", CONFIG_EFFECT_NOW},
     {"Ring", "HugePages", CONFIG_EFFECT_NOW}, /* for slabs and keys that are made from now on */
     {"Ring", "Slabs", CONFIG_EFFECT_NOW},
     {"Ring", "SlabSize", CONFIG_EFFECT_NOW},

@@ -64,7 +64,7 @@ int spool_open(struct supervisor *supervisor)
     struct spool *spool = &supervisor->spool;
     *spool = (struct spool){.folder = -1,
                             .path = supervisor->config.spool_directory,
-                            .bytes_max = supervisor->config.spool_bytes_max};
+                            .bytes_max = &supervisor->config.spool_bytes_max};
     int r = open_folder(spool);
     if (r < 0) {
         log_error("cannot use the spool folder %s: %s%s", spool->path, strerror(-r),
@@ -211,9 +211,9 @@ static uint64_t disk_free(const struct spool *spool)
 
 static uint64_t cap_free(const struct spool *spool)
 {
-    if (spool->bytes_max == 0)
+    if (*spool->bytes_max == 0)
         return UINT64_MAX;
-    return minus(spool->bytes_max, READ(spool->space->bytes) + spool->pending_bytes);
+    return minus(*spool->bytes_max, READ(spool->space->bytes) + spool->pending_bytes);
 }
 
 int spool_check_room(struct supervisor *supervisor, uint64_t bytes, char *ret_why, size_t room)
@@ -287,13 +287,17 @@ void spool_tick(struct supervisor *supervisor)
 void spool_figures(const struct supervisor *supervisor, struct spool_figures *ret)
 {
     const struct spool *spool = &supervisor->spool;
+    if (!spool->space) {
+        *ret = (struct spool_figures){0};
+        return;
+    }
     uint64_t disk = disk_free(spool), cap = cap_free(spool);
     *ret = (struct spool_figures){
         .bytes = READ(spool->space->bytes),
         .files = READ(spool->space->files),
         .pending_bytes = spool->pending_bytes,
         .free_bytes = disk < cap ? disk : cap,
-        .bytes_max = spool->bytes_max,
+        .bytes_max = *spool->bytes_max,
         .is_full = spool->is_full,
     };
 }

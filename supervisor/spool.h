@@ -30,7 +30,7 @@ struct spool_space;
 struct spool {
     int folder;                /* -1: none */
     const char *path;          /* the configuration's, for messages */
-    uint64_t bytes_max;        /* SpoolSize=; 0: none */
+    const uint64_t *bytes_max; /* the configuration's, which may change; 0: none */
     uint64_t pending_bytes;    /* of files that are to be copied or are being copied */
     struct spool_space *space; /* shared with the thread */
     struct errands *errands;

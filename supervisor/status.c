@@ -62,6 +62,10 @@ static void write_flags(struct reply *reply, const struct supervisor *supervisor
         reply_string(reply, NULL, "not_mlocked");
     if (config->event_loop == LOOP_AUTO && loop_kind(supervisor->loop) == LOOP_PPOLL)
         reply_string(reply, NULL, "io_uring_refused");
+    if (supervisor->spool.is_full)
+        reply_string(reply, NULL, "spool_full");
+    if (supervisor->intake.start_failures >= INTAKE_START_FAILURES_MAX)
+        reply_string(reply, NULL, "cannot_start:intake");
     if (supervisor->phase >= SUPERVISOR_FINISHING)
         reply_string(reply, NULL, "stopping");
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
@@ -344,6 +348,27 @@ static void write_circuits(struct reply *reply, const struct supervisor *supervi
     reply_close(reply);
 }
 
+static void write_spool(struct reply *reply, const struct supervisor *supervisor)
+{
+    struct spool_figures spool;
+    struct intake_figures intake;
+    spool_figures(supervisor, &spool);
+    intake_figures(supervisor, &intake);
+    reply_map(reply, "spool");
+    reply_integer(reply, "files", spool.files);
+    reply_integer(reply, "bytes", spool.bytes);
+    reply_integer(reply, "pending_bytes", spool.pending_bytes);
+    reply_integer(reply, "free_bytes", spool.free_bytes);
+    reply_bool(reply, "is_full", spool.is_full);
+    reply_integer(reply, "processes", intake.processes);
+    reply_integer(reply, "deaths", intake.deaths);
+    reply_integer(reply, "copying", intake.copying);
+    reply_integer(reply, "waiting", intake.waiting);
+    reply_integer(reply, "files_copied", intake.files_copied);
+    reply_integer(reply, "bytes_copied", intake.bytes_copied);
+    reply_close(reply);
+}
+
 static void write_slots_and_limits(struct reply *reply, const struct supervisor *supervisor)
 {
     reply_map(reply, "slots");
@@ -409,6 +434,7 @@ static void write_everything(struct reply *reply, const struct answers_caller *c
     write_circuits(reply, supervisor);
     write_slots_and_limits(reply, supervisor);
     write_journal(reply, supervisor);
+    write_spool(reply, supervisor);
     reply_close(reply);
 }
 

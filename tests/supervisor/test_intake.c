@@ -232,6 +232,7 @@ TEST(a_file_that_hangs_is_given_up_and_others_go_on)
     end_job(small);
 
     memset(&done, 0, sizeof done);
+    at_work()->progress.phase = INTAKE_COPYING; /* wherever it was stopped */
     supervisor.now_ns = at_work()->deadline_ns;
     intake_tick(&supervisor);
     ASSERT_INT(done.count, 1);
@@ -390,7 +391,7 @@ TEST(room_is_what_the_cap_and_the_disk_leave)
     open_all();
     ASSERT_INT(spool_check_room(&supervisor, UINT64_C(1) << 60, why, sizeof why), -ENOSPC);
     ASSERT(strstr(why, folder));
-    supervisor.spool.bytes_max = 100 * MIB;
+    supervisor.config.spool_bytes_max = 100 * MIB;
     ASSERT_INT(spool_check_room(&supervisor, 60 * MIB, why, sizeof why), 0);
     spool_reserve(&supervisor, 60 * MIB);
     ASSERT_INT(spool_check_room(&supervisor, 60 * MIB, why, sizeof why), -EDQUOT);
