@@ -14,6 +14,8 @@ struct errands {
     pthread_cond_t wake, done;
     struct errand *first, **last;
     unsigned threads, threads_max, busy, holders;
+    unsigned waiting;   /* errands */
+    bool is_waited_for; /* errands_free or errands_wait */
     bool is_ending;
 };
 
@@ -62,12 +64,13 @@ static void *work(void *context)
         errands->first = errand->next;
         if (!errands->first)
             errands->last = &errands->first;
+        errands->waiting--;
         errands->busy++;
         pthread_mutex_unlock(&errands->mutex);
         errand->run(errand);
         pthread_mutex_lock(&errands->mutex);
         errands->busy--;
-        if (errands->busy == 0 && !errands->first)
+        if (errands->is_waited_for)
             pthread_cond_broadcast(&errands->done);
     }
     errands->threads--;
@@ -106,6 +109,7 @@ void errands_push(struct errands *errands, struct errand *errand)
     if (!is_alone) {
         *errands->last = errand;
         errands->last = &errand->next;
+        errands->waiting++;
         pthread_cond_signal(&errands->wake);
     }
     pthread_mutex_unlock(&errands->mutex);
@@ -123,25 +127,48 @@ bool errands_are_done(struct errands *errands)
     return are_done;
 }
 
-bool errands_free(struct errands *errands, unsigned timeout_ms)
+static struct timespec time_after(unsigned ms)
 {
     struct timespec until;
-    if (!errands)
-        return true;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
+    return until;
+}
+
+bool errands_wait(struct errands *errands, unsigned waiting_max, unsigned timeout_ms)
+{
+    const struct timespec until = time_after(timeout_ms);
     pthread_mutex_lock(&errands->mutex);
+    errands->is_waited_for = true;
+    while (errands->waiting > waiting_max) {
+        if (pthread_cond_timedwait(&errands->done, &errands->mutex, &until) != 0)
+            break;
+    }
+    errands->is_waited_for = false;
+    bool are_few = errands->waiting <= waiting_max;
+    pthread_mutex_unlock(&errands->mutex);
+    return are_few;
+}
+
+bool errands_free(struct errands *errands, unsigned timeout_ms)
+{
+    if (!errands)
+        return true;
+    const struct timespec until = time_after(timeout_ms);
+    pthread_mutex_lock(&errands->mutex);
+    errands->is_waited_for = true;
     while (errands->busy > 0 || errands->first) {
         if (pthread_cond_timedwait(&errands->done, &errands->mutex, &until) != 0)
             break;
     }
     errands->first = NULL;
     errands->last = &errands->first;
+    errands->waiting = 0;
     errands->is_ending = true;
     bool is_idle = errands->busy == 0;
     pthread_cond_broadcast(&errands->wake);

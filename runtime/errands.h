@@ -18,6 +18,8 @@ int errands_create(unsigned threads_max, struct errands **ret);
 void errands_push(struct errands *errands, struct errand *errand);
 /* Nothing waits and nothing runs. Accepts NULL. */
 bool errands_are_done(struct errands *errands);
+/* Waits up to timeout_ms until at most waiting_max errands have not begun; whether that is so. */
+bool errands_wait(struct errands *errands, unsigned waiting_max, unsigned timeout_ms);
 /* Waits up to timeout_ms until all that was pushed has been done. Errands that still wait then are
  * not run, and what hangs is left to the end of the process. Whether nothing hangs: what errands
  * refer to may go. Accepts NULL. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,7 @@ TEST(one_that_hangs_holds_up_no_other_and_not_the_end)
     for (int i = 0; i < 5000 && atomic_load(&ran) == 0; i++)
         usleep(1000);
     ASSERT_INT(atomic_load(&ran), 1);
+    ASSERT(errands_wait(object, 0, 1000)); /* all have begun */
     ASSERT(!errands_free(object, 10));
     atomic_store(&is_held, false); /* the threads free what is left */
     for (int i = 0; i < 5000 && atomic_load(&ran) < 4; i++)
@@ -79,10 +81,15 @@ TEST(descriptors_are_closed_with_and_without_threads)
     ASSERT(fcntl(fd, F_GETFD) < 0 && errno == EBADF);
     ASSERT_INT(close_later_init(), 0);
     for (int i = 0; i < 100; i++) {
-        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        fd = memfd_create("test", MFD_CLOEXEC);
         ASSERT(fd >= 0);
         close_later(fd);
     }
+    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close_later(fd);
+    ASSERT(fcntl(fd, F_GETFD) < 0 && errno == EBADF); /* at once */
+    fd = memfd_create("test", MFD_CLOEXEC);
+    close_later(fd);
     close_later_destroy();
     ASSERT(fcntl(fd, F_GETFD) < 0 && errno == EBADF);
 }
