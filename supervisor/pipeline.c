@@ -87,7 +87,7 @@ void pipeline_lost(struct supervisor *supervisor, struct slot *slot, enum pipeli
     if (counts && !is_dropped && slot->attempts >= supervisor->config.attempts_max) {
         event = SLOT_EVENT_LOST_SPENT;
         slot->error_code = REPLY_FAILED;
-        bool is_death = slot->owner->child.pid == 0;
+        bool is_death = slot->owner->child.pid == 0 || slot->owner->state == WORKER_WRITTEN_OFF;
         snprintf(slot->error_text, sizeof slot->error_text, "it %s %u times (%s)",
                  is_death ? "killed its worker" : "failed on its device", slot->attempts,
                  slot->last_fault);

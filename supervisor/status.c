@@ -79,6 +79,11 @@ static void write_flags(struct reply *reply, const struct supervisor *supervisor
             snprintf(text, sizeof text, "not_sandboxed:%s", worker->name);
             reply_string(reply, NULL, text);
         }
+        if (worker->is_drained || worker->state == WORKER_WRITTEN_OFF) {
+            snprintf(text, sizeof text, "%s:%s",
+                     worker->state == WORKER_WRITTEN_OFF ? "written_off" : "drained", worker->name);
+            reply_string(reply, NULL, text);
+        }
         if (worker->start_failures < WORKER_START_FAILURES_MAX)
             continue;
         snprintf(text, sizeof text, "cannot_start:%s", worker->name);

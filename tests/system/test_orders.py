@@ -76,11 +76,14 @@ def drain_and_resume(daemon, circuit):
     expect_equal((down["state"], down["pid"], down["held"]), ("drained", 0, 0), "finalizer-0")
     refused = daemon.ctl("restart", "finalizer-0")
     expect(refused.code == 1 and "cuzkctl resume finalizer-0" in refused.err, str(refused))
+    expect("drained:finalizer-0" in daemon.status()["flags"], "flag")
+    daemon.ctl_ok("reload")
     # The other one of its kind does the work.
     expect_all_proved(daemon, circuit, job)
     expect_equal(worker(daemon, "finalizer-0")["state"], "drained", "state")
     daemon.ctl_ok("resume", "finalizer-0")
     expect(is_up(daemon, "finalizer-0"), "it is up again")
+    expect("drained:finalizer-0" not in daemon.status()["flags"], "flag")
 
 
 def drain_all_holds_the_work_back(daemon, circuit):
