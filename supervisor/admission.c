@@ -234,6 +234,7 @@ struct slot *admission_reserve_slot(struct supervisor *supervisor, struct job *j
     struct slot *slot = slots_take(&supervisor->slots);
     if (!slot)
         return NULL;
+    slot->is_reserved = true;
     slot->job = job->number;
     slot->partition = partition;
     slot->order_key = job->order_key + partition;
@@ -249,12 +250,16 @@ struct slot *admission_reserve_slot(struct supervisor *supervisor, struct job *j
 void admission_queue(struct supervisor *supervisor, struct job *job)
 {
     job->is_pending = false;
+    if (job->deadline_ns < supervisor->jobs.first_deadline_ns)
+        supervisor->jobs.first_deadline_ns = job->deadline_ns;
     for (uint32_t i = 0; i < job->partition_count; i++) {
         if (job->slots[i] == SLOT_NONE)
             continue;
         struct slot *slot = &supervisor->slots.entries[job->slots[i]];
         slot->queued_ns = supervisor->now_ns;
-        CHECK(pipeline_apply(supervisor, slot, SLOT_EVENT_ADMIT) == 0);
+        slot->is_reserved = false;
+        enum slot_event event = slot->slab >= 0 ? SLOT_EVENT_ADOPT : SLOT_EVENT_ADMIT;
+        CHECK(pipeline_apply(supervisor, slot, event) == 0);
     }
     log_debug("job %llu of circuit %s: %u partitions, priority %s", (unsigned long long)job->number,
               job->circuit, job->partition_count, request_priority_to_string(job->priority));

@@ -38,7 +38,7 @@ void check_slots(const struct supervisor *supervisor, struct check_finding *find
             continue;
         }
         counts[slot->state]++;
-        if (is_free[i] != (slot->state == SLOT_FREE))
+        if (is_free[i] != (slot->state == SLOT_FREE && !slot->is_reserved))
             check_fault(finding, "slot %u is %s and %s in the list of free slots", i,
                         slot_state_to_string(slot->state), is_free[i] ? "is" : "is not");
     }
@@ -375,7 +375,8 @@ static void check_partitions(const struct supervisor *supervisor, const struct j
             continue;
         const struct slot *slot = slot_at(supervisor, job->slots[p]);
         with_slot++;
-        if (!slot || slot->state == SLOT_FREE || slot->job != job->number || slot->partition != p)
+        if (!slot || (slot->state == SLOT_FREE) != job->is_pending || slot->job != job->number ||
+            slot->partition != p)
             check_fault(finding, "job %" PRIu64 " partition %u names slot %u, which is not its own",
                         job->number, p, job->slots[p]);
     }
@@ -444,7 +445,7 @@ void check_circuits(const struct supervisor *supervisor, struct check_finding *f
     uint64_t key_bytes = 0;
     for (uint32_t i = 0; i < SLOTS_MAX; i++) {
         const struct slot *slot = &supervisor->slots.entries[i];
-        if (slot->state != SLOT_FREE && slot->circuit->key < CIRCUITS_MAX)
+        if ((slot->state != SLOT_FREE || slot->is_reserved) && slot->circuit->key < CIRCUITS_MAX)
             slots[slot->circuit->key]++;
     }
     for (uint32_t key = 0; key < CIRCUITS_MAX; key++) {
@@ -489,9 +490,10 @@ void check_counters(const struct supervisor *supervisor, struct check_finding *f
     uint64_t inline_bytes = 0, inline_max = (uint64_t)ADMISSION_INLINE_MIB_MAX << 20;
     for (uint32_t i = 0; i < SLOTS_MAX; i++) {
         const struct slot *slot = &supervisor->slots.entries[i];
-        if (slot->state == SLOT_FREE)
+        if (slot->state == SLOT_FREE && !slot->is_reserved)
             continue;
-        inputs_open += slot->input.fd >= 0;
+        /* The files of a submit under way are counted before they are here. */
+        inputs_open += slot->is_reserved ? !slot->input.inline_bytes : slot->input.fd >= 0;
         inline_bytes += slot->input.inline_count;
     }
     if (inputs_open != supervisor->inputs_open || inputs_open > supervisor->descriptors_max)

@@ -281,6 +281,7 @@ static struct job *adopt_finished(struct supervisor *supervisor, const struct jo
     job->finished_ns = job->admitted_ns + (took_ms > 0 ? (uint64_t)took_ms * 1000000u : 0);
     job->finished_realtime_ms = record->finished_ms;
     job->done_count = record->state == REQUEST_JOB_DONE ? record->partition_count : 0;
+    job->released_count = record->partition_count;
     if (reply_code_from_string(record->error_code, &job->error.code) < 0)
         job->error.code = record->state == REQUEST_JOB_DONE ? REPLY_OK : REPLY_FAILED;
     snprintf(job->error.text, sizeof job->error.text, "%s", record->error_text);
@@ -341,6 +342,8 @@ static const char *restore_partition(struct supervisor *supervisor, struct job *
         return "there are more partitions than this version holds";
     }
     partition->content = NULL; /* the slot's now */
+    slot->generation = slots_next_generation(&supervisor->slots);
+    slot->slab = adoption_take(supervisor, slot);
     attempts_restore(&supervisor->durable.attempts, slot);
     if (slot->attempts > 0 || slot->is_suspect)
         durable_attempt(supervisor, slot, OPERATION_NONE);
@@ -369,6 +372,8 @@ static void on_active(void *context, struct journal_job *record)
         why = restore_partition(supervisor, job, circuit, &record->partitions[i], i);
         failed = why ? i : JOB_PARTITION_NONE;
     }
+    for (uint32_t i = 0; i < job->partition_count; i++)
+        job->released_count += job->slots[i] == SLOT_NONE;
     journal_job_destroy(record);
     supervisor->durable.restored++;
     if (!why && job->done_count == job->partition_count) {

@@ -59,6 +59,7 @@ struct cell {
 static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     [SLOT_FREE] = {
         [SLOT_EVENT_ADMIT]            = TO(QUEUED, ENQUEUE),
+        [SLOT_EVENT_ADOPT]            = TO(READY, ENQUEUE),
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,
         [SLOT_EVENT_GRANT_PROVE]      = NO,
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,
@@ -77,6 +78,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     },
     [SLOT_QUEUED] = {
         [SLOT_EVENT_ADMIT]            = NO,
+        [SLOT_EVENT_ADOPT]            = NO,
         [SLOT_EVENT_GRANT_SYNTHESIZE] = TO(SYNTHESIZING, DEQUEUE | OWN),
         [SLOT_EVENT_GRANT_PROVE]      = NO,
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,
@@ -95,6 +97,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     },
     [SLOT_SYNTHESIZING] = {
         [SLOT_EVENT_ADMIT]            = NO,
+        [SLOT_EVENT_ADOPT]            = NO,
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,
         [SLOT_EVENT_GRANT_PROVE]      = NO,
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,
@@ -113,6 +116,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     },
     [SLOT_READY] = {
         [SLOT_EVENT_ADMIT]            = NO,
+        [SLOT_EVENT_ADOPT]            = NO,
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,
         [SLOT_EVENT_GRANT_PROVE]      = TO(PROVING, DEQUEUE | OWN),
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,
@@ -131,6 +135,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     },
     [SLOT_PROVING] = {
         [SLOT_EVENT_ADMIT]            = NO,
+        [SLOT_EVENT_ADOPT]            = NO,
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,
         [SLOT_EVENT_GRANT_PROVE]      = NO,
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,
@@ -149,6 +154,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     },
     [SLOT_UPLOADED] = {
         [SLOT_EVENT_ADMIT]            = NO,
+        [SLOT_EVENT_ADOPT]            = NO,
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,
         [SLOT_EVENT_GRANT_PROVE]      = NO,
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,
@@ -167,6 +173,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     },
     [SLOT_PROVED] = {
         [SLOT_EVENT_ADMIT]            = NO,
+        [SLOT_EVENT_ADOPT]            = NO,
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,
         [SLOT_EVENT_GRANT_PROVE]      = NO,
         [SLOT_EVENT_GRANT_FINALIZE]   = TO(FINALIZING, DEQUEUE | OWN),
@@ -185,6 +192,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     },
     [SLOT_FINALIZING] = {
         [SLOT_EVENT_ADMIT]            = NO,
+        [SLOT_EVENT_ADOPT]            = NO,
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,
         [SLOT_EVENT_GRANT_PROVE]      = NO,
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,
@@ -203,6 +211,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
     },
     [SLOT_ENDING] = {
         [SLOT_EVENT_ADMIT]            = NO,
+        [SLOT_EVENT_ADOPT]            = NO,
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,
         [SLOT_EVENT_GRANT_PROVE]      = NO,
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,
@@ -222,6 +231,7 @@ static const struct cell cells[SLOT_STATE_COUNT][SLOT_EVENT_COUNT] = {
 #define TERMINAL                                                                                   \
     {                                                                                              \
         [SLOT_EVENT_ADMIT]            = NO,                                                        \
+        [SLOT_EVENT_ADOPT]            = NO,                                                        \
         [SLOT_EVENT_GRANT_SYNTHESIZE] = NO,                                                        \
         [SLOT_EVENT_GRANT_PROVE]      = NO,                                                        \
         [SLOT_EVENT_GRANT_FINALIZE]   = NO,                                                        \
@@ -267,7 +277,7 @@ const char *slot_state_to_string(enum slot_state state)
 const char *slot_event_to_string(enum slot_event event)
 {
     static const char *const names[SLOT_EVENT_COUNT] = {
-        "admit",       "grant synthesize", "grant prove", "grant finalize",
+        "admit",       "adopt",       "grant synthesize", "grant prove", "grant finalize",
         "synthesized", "uploaded",         "proved",      "finalized",
         "refused",     "dropped",          "lost",        "lost slabless",
         "lost spent",  "cancel",           "reclaim",     "settled",

@@ -24,6 +24,7 @@ enum slot_state {
 
 enum slot_event {
     SLOT_EVENT_ADMIT,
+    SLOT_EVENT_ADOPT, /* with the slab of an earlier life, which holds its finished synthesis */
     SLOT_EVENT_GRANT_SYNTHESIZE,
     SLOT_EVENT_GRANT_PROVE,
     SLOT_EVENT_GRANT_FINALIZE,

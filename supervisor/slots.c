@@ -100,6 +100,7 @@ void slots_put_back(struct slots *slots, struct slot *slot)
 {
     CHECK(slot->state == SLOT_FREE && slot->slab < 0 && !slot->owner && !slot->is_reclaimable);
     input_close(slot);
+    slot->is_reserved = false;
     slots->free[slots->free_count++] = slot->index;
 }
 
@@ -119,9 +120,11 @@ uint64_t slots_next_generation(struct slots *slots)
 static struct order_heap *heap_of(struct slots *slots, const struct slot *slot)
 {
     struct slots_queue *queue = NULL;
+    /* READY ahead of its key: synthesized in an earlier life. */
+    bool wants_key = slot->state == SLOT_QUEUED || slot->state == SLOT_READY;
+    if (wants_key && !circuit_is_loaded(slot->circuit))
+        return &slots->parked;
     if (slot->state == SLOT_QUEUED) {
-        if (!circuit_is_loaded(slot->circuit))
-            return &slots->parked;
         queue = &slots->queued[slot->circuit->ring];
     } else if (slot->state == SLOT_READY) {
         queue = &slots->ready;

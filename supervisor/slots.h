@@ -33,6 +33,7 @@ struct slot_input {
 
 struct slot {
     enum slot_state state;
+    bool is_reserved; /* FREE, and taken for a job that is being admitted */
     uint32_t index;
     uint64_t generation; /* of the last grant; one 64-bit counter for all slots */
     uint64_t job;        /* its number; the record may be gone before the slot is */
@@ -76,7 +77,7 @@ struct slots {
     uint32_t *free;       /* a stack */
     uint32_t free_count;
     uint64_t last_generation;
-    struct order_heap parked;             /* QUEUED, circuit not loaded yet */
+    struct order_heap parked;             /* QUEUED or READY, circuit not loaded yet */
     struct slots_queue queued[RINGS_MAX]; /* QUEUED, circuit loaded */
     struct slots_queue ready, proved;
     uint32_t reclaim_first[RINGS_MAX], reclaim_last[RINGS_MAX];

@@ -1,18 +1,275 @@
-"""Jobs outlive the daemon: kill -9 and restarts mid-job, client keys, deadlines, retention.
+#!/usr/bin/python3
+"""Jobs outlive the daemon: kill -9 and restarts in mid-job, client keys, deadlines, caps, retention,
+a damaged journal. Every proof that comes out of it is verified."""
 
-Every proof is checked by an independent verifier (groth.py)."""
-
-import json
-import os
-import random
 import signal
-import sqlite3
 import subprocess
-import sys
 import threading
 import time
 
-import groth
-import harness
+from harness import (CUZKCTL, CUZKD, Circuit, Daemon, Suite, expect, expect_equal, marked_processes,
+                     seeded_random, split_arrays, verify, wait_until)
 import rpc
-from harness import Circuit, Daemon, Failure, expect, expect_equal
+
+PARTITIONS = 6
+KILLS = 5
+
+
+def kill(daemon):
+    """The supervisor alone, as the kernel or an operator's mistake would."""
+    daemon.process.send_signal(signal.SIGKILL)
+    daemon.process.wait()
+    wait_until(lambda: set(marked_processes(daemon.mark).values()) <= {"cuzkctl"}, 10,
+               "the workers have died with the supervisor")
+
+
+def restart(daemon, how):
+    if how == "kill":
+        kill(daemon)
+    else:
+        daemon.process.send_signal(signal.SIGTERM)
+        expect_equal(daemon.process.wait(40), 0, "exit code after SIGTERM")
+    daemon.start()
+
+
+def witnesses(circuit, count):
+    return [circuit.witnesses[i % len(circuit.witnesses)] for i in range(count)]
+
+
+def fails(code, call, *arguments, **named):
+    try:
+        found = call(*arguments, **named)
+    except rpc.RemoteError as error:
+        expect_equal(error.code, code, "error code")
+        return error.message
+    raise AssertionError(f"no error but {found}")
+
+
+def check_results(daemon, circuit, job, count):
+    proof, public = daemon.folder / f"{job}.proof", daemon.folder / f"{job}.public"
+    daemon.ctl_ok("result", job, "--proof", proof, "--public", public)
+    pairs = split_arrays(proof, public, daemon.folder) if count > 1 else [(proof, public)]
+    expect_equal(len(pairs), count, "proofs")
+    for one, signals in pairs:
+        expect_equal(verify(circuit.vkey, one, signals).code, 0, f"verify of job {job}")
+
+
+def killed_in_mid_job(daemon, circuits, rng):
+    """Jobs of small inputs (in the journal) and large ones (in the spool) over several kills."""
+    jobs = {}
+    for i in range(KILLS):
+        with rpc.Client(daemon.socket) as client:
+            for circuit in circuits:
+                inputs = [w.read_bytes() if w.stat().st_size < 60000 else w
+                          for w in witnesses(circuit, PARTITIONS)]
+                key = f"kill-{i}-{circuit.label}"
+                jobs[key] = circuit, client.submit(circuit.label, inputs, client_key=key)
+        delay = rng.random() * 0.4
+        time.sleep(delay)
+        kill(daemon)
+        print(f"  killed after {delay * 1000:.0f} ms", flush=True)
+        daemon.start()
+    with rpc.Client(daemon.socket) as client:
+        for key, (circuit, job) in jobs.items():
+            answer = client.wait(job)
+            expect_equal((answer["state"], answer["client_key"]), ("done", key), f"job {job}")
+            found = client.call("wait", {"client_key": key, "timeout_ms": 0})
+            expect_equal(found["job"], job, f"job of client key {key}")
+            check_results(daemon, circuit, job, PARTITIONS)
+    numbers = [job for _, job in jobs.values()]
+    expect_equal(len(set(numbers)), len(numbers), "different job numbers")
+    expect_equal(list((daemon.folder / "state" / "spool").glob("*")), [], "files left in the spool")
+
+
+def stopped_in_mid_job(daemon, circuit):
+    """SIGTERM keeps what does not end in time, and fails nothing."""
+    with rpc.Client(daemon.socket) as client:
+        jobs = [client.submit(circuit.label, witnesses(circuit, 12)) for _ in range(8)]
+    restart(daemon, "term")
+    with rpc.Client(daemon.socket) as client:
+        for job in jobs:
+            expect_equal(client.wait(job)["state"], "done", f"job {job}")
+    check_results(daemon, circuit, jobs[-1], 12)
+
+
+def one_key_is_one_job(daemon, circuit):
+    found, errors = [], []
+
+    def submit():
+        try:
+            with rpc.Client(daemon.socket) as client:
+                found.append(client.submit(circuit.label, witnesses(circuit, 2), client_key="one"))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=submit) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expect_equal(errors, [], "errors")
+    expect_equal((len(found), len(set(found))), (50, 1), "answers, jobs")
+    with rpc.Client(daemon.socket) as client:
+        client.wait(found[0])
+        other = list(reversed(witnesses(circuit, 2)))
+        expect(str(found[0]) in fails("key_conflict", client.submit, circuit.label, other,
+                                      client_key="one"), "the message names the job")
+        fails("key_conflict", client.submit, circuit.label, witnesses(circuit, 1), client_key="one")
+    restart(daemon, "kill")
+    with rpc.Client(daemon.socket) as client:
+        again = client.submit(circuit.label, witnesses(circuit, 2), client_key="one")
+        expect_equal(again, found[0], "the job after a restart")
+        fails("key_conflict", client.submit, circuit.label, other, client_key="one")
+    check_results(daemon, circuit, "@one", 2)
+
+
+def what_may_be_tried_again(daemon, circuit):
+    bad = circuit.witnesses[0].read_bytes()[:-1]
+    with rpc.Client(daemon.socket) as client:
+        job = client.submit(circuit.label, [bad], client_key="bad")
+        expect_equal(client.wait(job)["error"]["code"], "bad_input", "a cut witness")
+        expect_equal(client.submit(circuit.label, [bad], client_key="bad"), job,
+                     "a bad input submitted again")
+        job = client.submit(circuit.label, witnesses(circuit, 40), client_key="late", deadline_ms=1)
+        expect_equal(client.wait(job)["error"]["code"], "deadline", "a deadline of 1 ms")
+        fails("deadline", client.call, "result", {"job": job})
+        again = client.submit(circuit.label, witnesses(circuit, 40), client_key="late")
+        expect(again != job, "a new job after a deadline")
+        expect_equal(client.call("cancel", {"job": again})["outcome"], "cancelled", "cancel")
+        third = client.submit(circuit.label, witnesses(circuit, 40), client_key="late")
+        expect(third not in (job, again), "a new job after a cancel")
+        expect_equal(client.wait(third)["state"], "done", "the third")
+        fails("usage", client.submit, circuit.label, [bad], client_key="x", durable=False)
+        fails("usage", client.submit, circuit.label, [bad], client_key="two words")
+        fails("not_found", client.call, "wait", {"client_key": "never", "timeout_ms": 0})
+
+
+def prove_waits_over_a_restart(daemon, circuit):
+    proof, public = daemon.folder / "over.proof", daemon.folder / "over.public"
+    options = [x for w in witnesses(circuit, 40) for x in ("--witness", w)]
+    process = subprocess.Popen([CUZKCTL, "--socket", daemon.socket, "prove", "--circuit",
+                                circuit.label, *options, "--proof", proof, "--public", public,
+                                "--client-key", "over"], env=daemon.environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with rpc.Client(daemon.socket) as client:
+        wait_until(lambda: client.call("jobs")["jobs"][0].get("client_key") == "over", 20,
+                   "the job is there")
+    restart(daemon, "kill")
+    out = process.communicate(timeout=120)[0].decode()
+    expect_equal(process.returncode, 0, f"exit code of prove; {out}")
+    for one, signals in split_arrays(proof, public, daemon.folder):
+        expect_equal(verify(circuit.vkey, one, signals).code, 0, "verify")
+
+
+def not_durable_is_failed_by_a_restart(daemon, circuit):
+    with rpc.Client(daemon.socket) as client:
+        done = client.submit(circuit.label, witnesses(circuit, 1), durable=False)
+        expect_equal(client.wait(done)["state"], "done", "without a restart")
+        job = client.submit(circuit.label, witnesses(circuit, 60), durable=False)
+        wait_until(lambda: client.call("status")["journal"]["queued"] == 0, 10, "it is on record")
+        time.sleep(0.05)
+    restart(daemon, "kill")
+    with rpc.Client(daemon.socket) as client:
+        answer = client.wait(job)
+        expect_equal(answer["state"], "failed", "after the restart")
+        expect("not durable" in answer["error"]["message"], answer["error"]["message"])
+        expect_equal(len(client.call("result", {"job": done})["proofs"]), 1, "the earlier one")
+
+
+def results_are_kept_and_go_with_age(circuit, large):
+    options = {"Supervisor": {"ResultsAge": "3s", "ResultsMax": 4, "UserJobsMax": 3}}
+    with Daemon(options) as daemon:
+        daemon.add(circuit)
+        daemon.add(large)
+        with rpc.Client(daemon.socket) as client:
+            jobs = [client.submit(circuit.label, witnesses(circuit, 1)) for _ in range(3)]
+            for job in jobs:
+                client.wait(job)
+            job = client.submit(circuit.label, witnesses(circuit, 1))
+            client.wait(job)
+            expect("ResultsMax" in fails("busy", client.submit, circuit.label,
+                                         witnesses(circuit, 1)), "what is full is named")
+            expect_equal(len(client.call("result", {"job": jobs[0]})["proofs"]), 1,
+                         "a result within its age")
+
+            def has_expired():
+                try:
+                    client.call("result", {"job": jobs[0]})
+                    return False
+                except rpc.RemoteError as error:
+                    return error.code == "expired"
+
+            wait_until(has_expired, 20, "the result has expired")
+            wait_until(lambda: client.call("status")["journal"]["kept"] == 0, 20, "all have")
+            fails("not_found", client.call, "result", {"job": job + 100000})
+            # Long enough to be there while the fourth is sent.
+            burst = [client.submit(large.label, witnesses(large, 128)) for _ in range(3)]
+            expect("UserJobsMax" in fails("busy", client.submit, circuit.label,
+                                          witnesses(circuit, 1)), "the user's cap is named")
+            for job in burst:
+                expect_equal(client.call("cancel", {"job": job})["outcome"], "cancelled", "cancel")
+
+
+def damaged_journal_is_set_aside(circuit):
+    with Daemon() as daemon:
+        daemon.add(circuit)
+        with rpc.Client(daemon.socket) as client:
+            old = client.submit(circuit.label, witnesses(circuit, 1))
+            client.wait(old)
+        daemon.stop()
+        path = daemon.folder / "state" / "journal.db"
+        expect_equal(path.stat().st_mode & 0o777, 0o600, "mode of the journal")
+        with open(path, "r+b") as file:
+            file.write(b"\xff" * 4096)
+        daemon.start()
+        expect("set aside" in daemon.log(), "the log says so")
+        expect_equal(len(list(path.parent.glob("journal.db.damaged-*"))), 1, "files set aside")
+        with rpc.Client(daemon.socket) as client:
+            job = client.submit(circuit.label, witnesses(circuit, 1))
+            expect(job > old, "numbers go on")
+            expect_equal(client.wait(job)["state"], "done", "a job after it")
+        check_results(daemon, circuit, job, 1)
+
+
+def newer_journal_ends_the_start(circuit):
+    import sqlite3
+    with Daemon() as daemon:
+        daemon.stop()
+        path = daemon.folder / "state" / "journal.db"
+        with sqlite3.connect(path) as handle:
+            handle.execute("PRAGMA user_version=99")
+        handle.close()
+        before = path.read_bytes()
+        process = subprocess.run([str(CUZKD), "--config",
+                                  str(daemon.config)], env=daemon.environment,
+                                 stderr=subprocess.PIPE, timeout=60)
+        expect_equal(process.returncode, 1, "exit code")
+        expect(b"newer cuzkd" in process.stderr, process.stderr.decode())
+        expect_equal(path.read_bytes(), before, "the file")
+
+
+def main():
+    suite = Suite("journal")
+    small, large = Circuit("mul", "bn128"), Circuit("chain12", "bn128")
+    rng = seeded_random()
+    with Daemon({"Supervisor": {"StopTimeout": "300ms"}}) as daemon:
+        for circuit in (small, large):
+            daemon.add(circuit)
+        suite.case("killed_in_mid_job_and_all_is_done", killed_in_mid_job, daemon, [small, large],
+                   rng)
+        suite.case("stopped_in_mid_job_and_all_is_done", stopped_in_mid_job, daemon, large)
+        suite.case("fifty_submits_of_one_key_are_one_job", one_key_is_one_job, daemon, small)
+        suite.case("only_what_is_not_the_inputs_fault_is_tried_again", what_may_be_tried_again,
+                   daemon, small)
+        suite.case("prove_waits_over_a_restart", prove_waits_over_a_restart, daemon, large)
+        suite.case("not_durable_is_failed_by_a_restart", not_durable_is_failed_by_a_restart, daemon,
+                   large)
+        suite.case("daemon_stops_and_leaves_nothing", daemon.stop)
+    suite.case("results_are_kept_and_go_with_age", results_are_kept_and_go_with_age, small, large)
+    suite.case("damaged_journal_is_set_aside", damaged_journal_is_set_aside, small)
+    suite.case("newer_journal_ends_the_start", newer_journal_ends_the_start, small)
+    suite.exit()
+
+
+if __name__ == "__main__":
+    main()
