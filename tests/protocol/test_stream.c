@@ -62,6 +62,25 @@ TEST(frames_arrive_whole_and_in_order)
     ASSERT_INT(stream_frame_wait(&right, clock_now_ns() + 1000000, &bytes, &count), -ETIMEDOUT);
 }
 
+TEST(a_frame_that_is_put_back_comes_again)
+{
+    const uint8_t *bytes;
+    size_t count;
+    open_pair();
+    ASSERT_INT(stream_send(&left, "\x91\x01\x90", 3, NULL, 0), 0);
+    ASSERT_INT(stream_flush(&left), 0);
+    ASSERT_INT(stream_receive(&right), 3);
+    for (int i = 0; i < 3; i++) {
+        ASSERT_INT(stream_frame(&right, &bytes, &count), 1);
+        ASSERT(count == 2 && memcmp(bytes, "\x91\x01", 2) == 0);
+        if (i < 2)
+            stream_put_back(&right);
+    }
+    ASSERT_INT(stream_frame(&right, &bytes, &count), 1);
+    ASSERT_INT(count, 1);
+    ASSERT_INT(stream_frame(&right, &bytes, &count), 0);
+}
+
 TEST(bytes_one_by_one_make_the_same_frame)
 {
     static const char frame[] = "\x92\xa3"
@@ -242,9 +261,9 @@ TEST(writing_to_a_closed_peer_is_an_error_and_no_signal)
     ASSERT_INT(stream_flush(&left), -EPIPE);
 }
 
-TEST_MAIN(CASE(frames_arrive_whole_and_in_order), CASE(bytes_one_by_one_make_the_same_frame),
-          CASE(frames_of_the_maximal_size_pass), CASE(broken_framing_is_an_error),
-          CASE(end_of_stream_is_told_from_a_torn_frame),
+TEST_MAIN(CASE(frames_arrive_whole_and_in_order), CASE(a_frame_that_is_put_back_comes_again),
+          CASE(bytes_one_by_one_make_the_same_frame), CASE(frames_of_the_maximal_size_pass),
+          CASE(broken_framing_is_an_error), CASE(end_of_stream_is_told_from_a_torn_frame),
           CASE(descriptors_come_with_their_frame_close_on_exec),
           CASE(a_full_job_of_descriptors_passes_with_a_frame_behind_it),
           CASE(unclaimed_descriptors_are_bounded_and_closed),

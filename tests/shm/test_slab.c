@@ -232,6 +232,29 @@ TEST(what_is_no_slab_is_not_mapped)
     close(plain);
 }
 
+TEST(a_slab_of_another_process_is_adopted_and_nothing_else)
+{
+    struct slab slab, again;
+    char why[128];
+
+    ASSERT_INT(slab_create("t", 1 << 20, SLAB_PAGES_OFF, 0, &slab, &fault), 0);
+    ASSERT_INT(slab_adopt(slab.fd, &again, why, sizeof why), 0);
+    ASSERT_INT(again.bytes, slab.bytes);
+    ASSERT_INT(again.page_bytes, slab.page_bytes);
+    ASSERT(!again.is_hugepage);
+    ASSERT_INT(slab_adopt(STDERR_FILENO, &again, why, sizeof why), -EBADMSG);
+
+    int fd = memfd_create("t", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    ASSERT(fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, 1 << 20) == 0);
+    ASSERT_INT(slab_adopt(fd, &again, why, sizeof why), -EBADMSG);
+    ASSERT_STR(why, "it is not sealed as a slab is");
+    ASSERT_INT(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+    ASSERT_INT(slab_adopt(fd, &again, why, sizeof why), -EBADMSG);
+    ASSERT_STR(why, "pages of it are missing");
+    close(fd);
+    slab_destroy(&slab);
+}
+
 TEST(a_sealed_key_can_be_read_and_never_be_written)
 {
     struct slab key;
@@ -479,6 +502,7 @@ TEST_MAIN(CASE(ordinary_pages_are_allocated_sealed_and_private),
           CASE(both_mappings_see_the_same_bytes_and_read_only_is_read_only),
           CASE(a_witness_reaches_neither_cores_nor_children_nor_swap),
           CASE(a_refused_lock_is_told_and_no_error), CASE(what_is_no_slab_is_not_mapped),
+          CASE(a_slab_of_another_process_is_adopted_and_nothing_else),
           CASE(a_sealed_key_can_be_read_and_never_be_written), CASE(hugepages_hold_a_slab),
           CASE(a_shortage_is_an_error_under_require_and_names_the_remedy),
           CASE(a_shortage_means_ordinary_pages_under_prefer_and_says_so),

@@ -6,9 +6,10 @@ believe. What it refuses is let go of, so that no page stays behind."""
 import mmap
 import os
 import re
+import signal
 import struct
 
-from harness import Circuit, Suite, expect, expect_equal
+from harness import Circuit, Suite, expect, expect_equal, split_arrays, verify, wait_gone, wait_until
 from manager import Managed
 
 SLABS = 4
@@ -151,6 +152,118 @@ def an_emptied_store_starts_over(daemon, circuit):
     daemon.prove("c", [circuit.witnesses[0]])
 
 
+def syntheses(log, job):
+    return len(re.findall(rf"SYN_TIMING partition job={job} .*outcome=ok", log))
+
+
+def worker_pid(daemon, name):
+    return next(w["pid"] for w in daemon.workers() if w["name"] == name)
+
+
+def submit(daemon, circuit, count):
+    witnesses = [x for i in range(count)
+                 for x in ("--witness", circuit.witnesses[i % len(circuit.witnesses)])]
+    return daemon.ctl_json("submit", "--circuit", "c", *witnesses)["job"]
+
+
+def all_verify(daemon, circuit, job, count):
+    proof, public = daemon.folder / f"{job}.proof", daemon.folder / f"{job}.public"
+    daemon.ctl_ok("wait", job)
+    daemon.ctl_ok("result", job, "--proof", proof, "--public", public)
+    pairs = split_arrays(proof, public, daemon.folder) if count > 1 else [(proof, public)]
+    for pair in pairs:
+        expect_equal(verify(circuit.vkey, *pair).code, 0, f"verify of job {job}")
+
+
+def leave_ready(daemon, circuit, count):
+    """A job whose partitions are all synthesised, and none proved."""
+    os.kill(worker_pid(daemon, "gpu-0"), signal.SIGSTOP)
+    mark = len(daemon.log())
+    job = submit(daemon, circuit, count)
+    wait_until(lambda: syntheses(log_since(daemon, mark), job) == count, 20, "it is synthesised")
+    daemon.status()  # the supervisor has taken the answers that it was sent before
+    return job
+
+
+def end(daemon, how):
+    process, daemon.process = daemon.process, None
+    process.send_signal(signal.SIGKILL if how == "kill" else signal.SIGTERM)
+    expect_equal(process.wait(30), -signal.SIGKILL if how == "kill" else 0, "exit code")
+    expect_equal(wait_gone(daemon.mark), {}, "processes left behind")
+
+
+def finished_syntheses_are_used(daemon, circuit, how):
+    job = leave_ready(daemon, circuit, 3)
+    end(daemon, how)
+    mark = len(daemon.log())
+    daemon.start()
+    all_verify(daemon, circuit, job, 3)
+    log = log_since(daemon, mark)
+    expect("3 of 3 finished syntheses of an earlier process are used" in log, log[-3000:])
+    expect_equal(syntheses(log, job), 0, "syntheses made again")
+
+
+def another_key_is_synthesised_again(daemon, circuit):
+    job = leave_ready(daemon, circuit, 2)
+    digest = next(c["key_digest"] for c in daemon.status()["circuits"]).encode()
+    end(daemon, "kill")
+    with daemon.lock:
+        fd = next(fd for n, fd in daemon.store if n == "ring-default")
+    with mmap.mmap(fd, 0) as memory:
+        at, changed = memory.find(digest), 0
+        while at >= 0:
+            memory[at:at + 1] = b"0" if digest[:1] != b"0" else b"1"
+            at, changed = memory.find(digest), changed + 1
+    expect(changed >= 2, f"{changed} entries name the key")
+    mark = len(daemon.log())
+    daemon.start()
+    all_verify(daemon, circuit, job, 2)
+    log = log_since(daemon, mark)
+    expect("its synthesis is of another key or way of evaluation, and starts over" in log,
+           log[-3000:])
+    expect_equal(syntheses(log, job), 2, "syntheses made again")
+
+
+def a_slab_that_was_being_written_is_not_used(daemon, circuit):
+    os.kill(worker_pid(daemon, "synth-0"), signal.SIGSTOP)
+    job = submit(daemon, circuit, 2)
+    wait_until(lambda: any(r["occupancy"] for r in daemon.status()["rings"]), 10, "one is granted")
+    end(daemon, "kill")
+    mark = len(daemon.log())
+    daemon.start()
+    all_verify(daemon, circuit, job, 2)
+    log = log_since(daemon, mark)
+    expect("finished syntheses" not in log.replace("0 of them with a finished", ""), log[-3000:])
+    expect_equal(syntheses(log, job), 2, "syntheses made again")
+
+
+def a_job_that_ended_leaves_nothing(daemon, circuit):
+    """Cancelled before the kill: nothing of it is used, and its slabs are free."""
+    job = leave_ready(daemon, circuit, 2)
+    daemon.ctl_ok("cancel", job)
+    end(daemon, "kill")
+    mark = len(daemon.log())
+    daemon.start()
+    expect("0 of" in log_since(daemon, mark) or "are used" not in log_since(daemon, mark),
+           log_since(daemon, mark)[-3000:])
+    daemon.prove("c", [circuit.witnesses[0]])
+
+
+def partitions(suite, circuit):
+    with Managed({"Supervisor": {"StopTimeout": "1s"}}) as daemon:
+        daemon.add(circuit, "c")
+        daemon.prove("c", [circuit.witnesses[0]])
+        for how in ("kill", "stop"):
+            suite.case(f"finished_syntheses_are_used_after_{how}", finished_syntheses_are_used,
+                       daemon, circuit, how)
+        suite.case("another_key_is_synthesised_again", another_key_is_synthesised_again, daemon,
+                   circuit)
+        suite.case("a_slab_that_was_being_written_is_not_used",
+                   a_slab_that_was_being_written_is_not_used, daemon, circuit)
+        suite.case("a_job_that_ended_leaves_nothing", a_job_that_ended_leaves_nothing, daemon,
+                   circuit)
+
+
 def main():
     suite = Suite("adoption")
     circuit = Circuit("mul", "bn128")
@@ -172,6 +285,7 @@ def main():
         suite.case("another_count_keeps_what_fits", another_count_keeps_what_fits, daemon)
         suite.case("another_ring_gets_its_own", another_ring_gets_its_own, daemon)
         suite.case("an_emptied_store_starts_over", an_emptied_store_starts_over, daemon, circuit)
+    partitions(suite, Circuit("chain12", "bn128"))
     suite.exit()
 
 
