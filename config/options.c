@@ -236,6 +236,9 @@ const struct option options[] = {
 };
 const unsigned option_count = sizeof options / sizeof options[0];
 
+static const struct option_removal removals[] = {{0}};
+const struct option_removal *option_removals = removals;
+
 const struct option_section *option_section_find(const char *name)
 {
     for (unsigned i = 0; i < option_section_count; i++)

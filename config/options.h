@@ -58,6 +58,13 @@ extern const struct option_section option_sections[];
 extern const unsigned option_section_count;
 
 /* NULL when there is none. */
+/* A key that an earlier version had. The table ends with a NULL section; tests set their own. */
+struct option_removal {
+    const char *section, *key;
+    const char *instead; /* one sentence: what to do now */
+};
+extern const struct option_removal *option_removals;
+
 const struct option_section *option_section_find(const char *name);
 const struct option *option_find(const char *section, unsigned scope, const char *key);
 

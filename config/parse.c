@@ -212,6 +212,9 @@ static int refuse_key(struct parser *parser, const char *key)
     struct nearest here, elsewhere;
     const char *home = NULL;
 
+    for (const struct option_removal *gone = option_removals; gone->section; gone++)
+        if (strcmp(gone->section, section) == 0 && strcmp(gone->key, key) == 0)
+            return refuse(parser, "%s= of [%s] was removed: %s", key, section, gone->instead);
     nearest_init(&here, key);
     nearest_init(&elsewhere, key);
     for (unsigned i = 0; i < option_count; i++) {

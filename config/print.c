@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "config/changes.h"
 #include "config/config.h"
 #include "config/options.h"
 #include "config/origins.h"
@@ -159,6 +160,24 @@ static void print_troff(const char *text, FILE *out)
     fputc('\n', out);
 }
 
+static void print_man_effect(const struct option *option, FILE *out)
+{
+    switch (config_effect_of(option)) {
+    case CONFIG_EFFECT_NOW:
+        fputs("A reload applies it at once.\n", out);
+        break;
+    case CONFIG_EFFECT_SYNTH:
+    case CONFIG_EFFECT_GPU:
+    case CONFIG_EFFECT_FINALIZER:
+        fputs("A reload replaces these workers for it, one by one.\n", out);
+        break;
+    case CONFIG_EFFECT_DAEMON:
+    case CONFIG_EFFECT_COUNT:
+        fputs("Needs the daemon restarted.\n", out);
+        break;
+    }
+}
+
 static void print_man_section(const struct option_section *section, FILE *out)
 {
     char range[128];
@@ -183,6 +202,7 @@ static void print_man_section(const struct option_section *section, FILE *out)
         } else {
             fputs(option->default_text ? "(optional).\n" : "(required).\n", out);
         }
+        print_man_effect(option, out);
     }
 }
 
@@ -200,7 +220,12 @@ void config_print_man(FILE *out)
           "Sizes are bytes, or end in K, M, G or T (powers of 1024). Times end in us, ms, s, min,\n"
           "h or d. Paths are absolute.\n"
           ".PP\n"
-          ".B cuzkd \\-\\-check\\-config\nprints every value in effect and where it was set.\n"
+          ".B cuzkd \\-\\-check\\-config\nprints every value in effect and where it was set, and the "
+          "memory plan.\n"
+          ".B cuzkctl reload\n(or SIGHUP) has a running daemon read the files again; what each key "
+          "takes to act is\nsaid with it. A file with a fault changes nothing.\n"
+          "When a ring shrinks or goes, its slabs go as they come free. A circuit that fits no slab\n"
+          "any more takes no new jobs; those it has are finished in the slabs they have.\n"
           ".SH OPTIONS\n",
           out);
     for (unsigned i = 0; i < option_section_count; i++)

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/units.h"
 #include "runtime/files.h"
 #include "runtime/init.h"
 #include "runtime/log.h"
+#include "supervisor/memory_plan.h"
 #include "supervisor/supervisor.h"
 
 /* Large, and there is one. */
@@ -25,33 +25,10 @@ static void print_help(FILE *out)
           "  --version        print the version and exit\n"
           "  --help           print this and exit\n"
           "\n"
-          "Exit status: 0 stopped when asked, 1 failure, 2 wrong usage or configuration.\n",
+          "Exit status: 0 stopped when asked, 1 failure, 2 wrong usage or configuration; with\n"
+          "--check-config also 3 hugepages are short, 4 the cgroup may not have as many, 5 memory\n"
+          "is short.\n",
           out);
-}
-
-/* As comments: the output is a configuration file. */
-static void print_memory_plan(const struct config *config)
-{
-    char size[UNITS_TEXT_BYTES], sum_text[UNITS_TEXT_BYTES];
-    uint64_t sum = 0;
-    printf("\n# Memory plan (HugePages=%s):\n", config_huge_pages_to_string(config->huge_pages));
-    for (uint32_t i = 0; i < config->ring_count; i++) {
-        const struct config_ring *ring = &config->rings[i];
-        uint64_t bytes = ring->slab_bytes * ring->slab_count;
-        sum += bytes;
-        printf("#   ring %s: %u slabs of %s\n", ring->name, ring->slab_count,
-               units_print_size(ring->slab_bytes, size));
-    }
-    printf("#   slabs in all: %s", units_print_size(sum, sum_text));
-    if (config->huge_pages != CONFIG_HUGE_PAGES_OFF)
-        printf(" = %llu pages of %s", (unsigned long long)(sum / config->huge_page_bytes),
-               units_print_size(config->huge_page_bytes, size));
-    printf("\n#   a partition takes %s\n",
-           config->device_evaluates
-               ? "32 bytes a wire: its witness (the card evaluates)"
-               : "32 bytes a wire and 64 a point of the domain: its witness and two evaluations");
-    printf("#   on top: the prepared key of each circuit in use, rounded up to pages, and the "
-           "workers' own heaps\n");
 }
 
 static int read_config(const char *path, struct config *ret)
@@ -126,7 +103,7 @@ int main(int argc, char **argv)
     if (!is_check)
         return run(&config, path);
     config_print_effective(&config, stdout);
-    print_memory_plan(&config);
+    enum memory_plan_verdict verdict = memory_plan_print(&config, stdout);
     config_destroy(&config);
-    return 0;
+    return (int)verdict;
 }

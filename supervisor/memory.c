@@ -11,6 +11,7 @@
 #include "runtime/log.h"
 #include "runtime/notify.h"
 #include "supervisor/adoption.h"
+#include "supervisor/memory_plan.h"
 #include "supervisor/slots.h"
 
 static_assert((int)CONFIG_HUGE_PAGES_REQUIRE == (int)SLAB_PAGES_REQUIRE &&
@@ -242,6 +243,7 @@ int memory_init(struct memory *memory, const struct config *config, struct adopt
     }
     log_info("memory plan: %s of slabs in all (HugePages=%s); keys come on top as they are loaded",
              units_print_size(sum, total), config_huge_pages_to_string(config->huge_pages));
+    memory_plan_log(config);
     uint64_t adopted = adoption_bytes(adoption);
     int r = memory_check_room(config, sum > adopted ? sum - adopted : 0, ret_fault);
     if (r < 0)

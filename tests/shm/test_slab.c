@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -497,6 +498,73 @@ TEST(pages_of_an_unknown_size_are_explained)
     ASSERT(strstr(fault.text, "no hugepages of 16 MiB"));
 }
 
+static int make_and_wait(struct slab_making *making, struct slab *ret)
+{
+    struct pollfd poll_end = {.fd = making->child.pidfd, .events = POLLIN};
+    ASSERT_INT(poll(&poll_end, 1, 60000), 1);
+    return slab_make_end(making, ret, &fault);
+}
+
+TEST(a_child_makes_a_slab_and_nobody_waits)
+{
+    struct slab_making making;
+    struct slab slab = {.fd = -7};
+    ASSERT_INT(slab_make_begin("test", 64 * MIB + 1, SLAB_PAGES_OFF, HUGE, &making, &fault), 0);
+    ASSERT_INT(make_and_wait(&making, &slab), 0);
+    ASSERT_INT(slab.bytes, 64 * MIB + 4096);
+    struct stat status;
+    ASSERT_INT(fstat(slab.fd, &status), 0);
+    ASSERT_INT((uint64_t)status.st_blocks * 512, slab.bytes); /* every page is there */
+    int seals = fcntl(slab.fd, F_GET_SEALS);
+    ASSERT_INT(seals & (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL),
+               F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    slab_destroy(&slab);
+    slab_make_abort(&making); /* again: nothing happens */
+}
+
+TEST(a_slab_in_the_making_can_be_given_up)
+{
+    struct slab_making making;
+    struct slab slab;
+    ASSERT_INT(slab_make_begin("test", 256 * MIB, SLAB_PAGES_OFF, HUGE, &making, &fault), 0);
+    pid_t child = making.child.pid;
+    int r = slab_make_end(&making, &slab, &fault);
+    if (r == -EAGAIN) {
+        slab_make_abort(&making);
+        ASSERT_INT(kill(child, 0), -1);
+    } else {
+        ASSERT_INT(r, 0); /* it was that fast */
+        slab_destroy(&slab);
+    }
+}
+
+TEST(a_child_that_finds_no_pages_is_told_of)
+{
+    struct slab_making making;
+    struct slab slab = {.fd = -7};
+    ASSERT_INT(slab_make_begin("test", (size_t)1 << 46, SLAB_PAGES_OFF, HUGE, &making, &fault),
+               -ENOMEM);
+    if (pool_take(3) < 0)
+        return;
+    int refused =
+        slab_make_begin("test", 10 * MIB, SLAB_PAGES_REQUIRE, HUGE, &making, &fault);
+    bool has_reason = strstr(fault.text, "5 hugepages of 2 MiB wanted");
+    int begun = slab_make_begin("test", 6 * MIB, SLAB_PAGES_REQUIRE, HUGE, &making, &fault);
+    int made = begun == 0 ? make_and_wait(&making, &slab) : begun;
+    bool is_hugepage = slab.is_hugepage;
+    int ordinary = slab_make_begin("test", 6 * MIB, SLAB_PAGES_PREFER, HUGE, &making, &fault);
+    bool is_ordinary = ordinary == 0 && !making.slab.is_hugepage;
+    if (ordinary == 0)
+        slab_make_abort(&making);
+    if (made == 0)
+        slab_destroy(&slab);
+    pool_give_back();
+    ASSERT_INT(refused, -ENOMEM);
+    ASSERT(has_reason);
+    ASSERT_INT(made, 0);
+    ASSERT(is_hugepage && is_ordinary);
+}
+
 TEST_MAIN(CASE(ordinary_pages_are_allocated_sealed_and_private),
           CASE(many_processes_touch_a_large_slab), CASE(impossible_sizes_are_refused),
           CASE(both_mappings_see_the_same_bytes_and_read_only_is_read_only),
@@ -509,4 +577,6 @@ TEST_MAIN(CASE(ordinary_pages_are_allocated_sealed_and_private),
           CASE(more_ordinary_pages_than_there_are_is_refused_before_any_is_touched),
           CASE(a_plan_without_room_is_refused_as_a_whole), CASE(pages_that_others_took_are_missing),
           CASE(a_cgroup_limit_kills_a_toucher_and_nobody_else),
-          CASE(pages_of_an_unknown_size_are_explained))
+          CASE(pages_of_an_unknown_size_are_explained),
+          CASE(a_child_makes_a_slab_and_nobody_waits), CASE(a_slab_in_the_making_can_be_given_up),
+          CASE(a_child_that_finds_no_pages_is_told_of))

@@ -229,10 +229,90 @@ TEST(a_table_of_another_process_is_believed_only_if_it_is_one)
     slab_ring_destroy(&ring);
 }
 
+TEST(slabs_come_and_go_and_holes_are_passed_over)
+{
+    struct slab_ring ring = make(0);
+    uint64_t ticket;
+
+    ASSERT_INT(slab_ring_issue(&ring, 1, 0, 1, &ticket), -EAGAIN);
+    for (int i = 0; i < 4; i++)
+        ASSERT_INT(slab_ring_add(&ring), i);
+    ASSERT_INT(atomic_load(&ring.table->slab_count), 4);
+    ASSERT_INT(slab_ring_issue(&ring, 1, 0, 1, &ticket), 0);
+    ASSERT_INT(slab_ring_remove(&ring, 0), -EBUSY);
+    ASSERT_INT(slab_ring_remove(&ring, 1), 0);
+    ASSERT_INT(slab_ring_issue(&ring, 1, 1, 2, &ticket), 2); /* 1 is not there */
+    ASSERT_INT(atomic_load(&ring.table->tickets_spent), 0);
+    ASSERT_INT(slab_ring_issue(&ring, 1, 2, 3, &ticket), 3);
+    ASSERT_INT(slab_ring_issue(&ring, 1, 3, 4, &ticket), -EAGAIN);
+    slab_ring_release(&ring, 3);
+    ASSERT_INT(slab_ring_remove(&ring, 3), 0);
+    ASSERT_INT(atomic_load(&ring.table->entry_count), 3);
+    ASSERT_INT(slab_ring_add(&ring), 1); /* the hole first */
+    ASSERT_INT(slab_ring_issue(&ring, 1, 4, 5, &ticket), 1);
+    slab_ring_release(&ring, 0);
+    slab_ring_release(&ring, 1);
+    slab_ring_release(&ring, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        ASSERT_INT(slab_ring_remove(&ring, i), 0);
+    ASSERT_INT(atomic_load(&ring.table->entry_count), 0);
+    ASSERT_INT(slab_ring_issue(&ring, 1, 0, 1, &ticket), -EAGAIN);
+    ASSERT_INT(atomic_load(&ring.table->occupancy), 0);
+    slab_ring_destroy(&ring);
+}
+
+TEST(any_order_of_coming_going_and_issuing_keeps_the_counts)
+{
+    uint64_t random = test_seed();
+    struct slab_ring ring = make(0);
+    enum { NONE, FREE, HELD } model[SLABS_MAX] = {NONE};
+
+    for (unsigned step = 0; step < 20000; step++) {
+        uint32_t entry = (uint32_t)(test_random(&random) % 12), there = 0, held = 0;
+        uint64_t ticket;
+        for (uint32_t i = 0; i < SLABS_MAX; i++) {
+            there += model[i] != NONE;
+            held += model[i] == HELD;
+        }
+        ASSERT_INT(atomic_load(&ring.table->slab_count), there);
+        ASSERT_INT(atomic_load(&ring.table->occupancy), held);
+        switch (test_random(&random) % 4) {
+        case 0:
+            if (there < 12) {
+                int added = slab_ring_add(&ring);
+                ASSERT(added >= 0 && model[added] == NONE);
+                model[added] = FREE;
+            }
+            break;
+        case 1:
+            if (model[entry] == NONE)
+                break;
+            ASSERT_INT(slab_ring_remove(&ring, entry), model[entry] == HELD ? -EBUSY : 0);
+            model[entry] = model[entry] == HELD ? HELD : NONE;
+            break;
+        case 2: {
+            int issued = slab_ring_issue(&ring, 1, 0, step, &ticket);
+            ASSERT(there == held ? issued == -EAGAIN : issued >= 0 && model[issued] == FREE);
+            if (issued >= 0)
+                model[issued] = HELD;
+            break;
+        }
+        default:
+            if (model[entry] == HELD) {
+                slab_ring_release(&ring, entry);
+                model[entry] = FREE;
+            }
+        }
+    }
+    slab_ring_destroy(&ring);
+}
+
 TEST_MAIN(CASE(slabs_are_issued_in_turn), CASE(a_held_slab_is_passed_over_and_its_ticket_spent),
           CASE(a_full_ring_refuses_without_spending_tickets), CASE(an_entry_tells_its_holder),
           CASE(sizes_that_cannot_be_are_refused),
           CASE(an_entry_leaves_ready_before_its_slab_is_issued_anew),
           CASE(a_certain_entry_can_be_held),
           CASE(a_table_of_another_process_is_believed_only_if_it_is_one),
-          CASE(head_tail_and_occupancy_hold_under_random_issue_and_release))
+          CASE(head_tail_and_occupancy_hold_under_random_issue_and_release),
+          CASE(slabs_come_and_go_and_holes_are_passed_over),
+          CASE(any_order_of_coming_going_and_issuing_keeps_the_counts))
