@@ -574,8 +574,11 @@ static void spool(void *context)
     snprintf(whole, sizeof whole, "%s/1", folder);
     enter(SANDBOX_SPOOL);
     int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, "x", 1) != 1 || fsync(fd) < 0 || close(fd) < 0)
+    if (fd < 0 || write(fd, "x", 1) != 1 || fsync(fd) < 0 || ftruncate(fd, 0) < 0)
         _exit(2);
+    if (sync_file_range(fd, 0, 1, SYNC_FILE_RANGE_WRITE) < 0 ||
+        (ioctl(fd, 0x40049409 /* FICLONE */, fd) < 0 && errno == EPERM) || close(fd) < 0)
+        _exit(7);
     if (renameat(AT_FDCWD, temporary, AT_FDCWD, whole) < 0 || unlinkat(AT_FDCWD, whole, 0) < 0)
         _exit(3);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
