@@ -140,6 +140,7 @@ int ctl_result(struct ctl *ctl);
 int ctl_cancel(struct ctl *ctl);
 int ctl_jobs(struct ctl *ctl);
 int ctl_status(struct ctl *ctl);
+int ctl_doctor(struct ctl *ctl);
 int ctl_workers(struct ctl *ctl);
 int ctl_restart(struct ctl *ctl);
 int ctl_drain(struct ctl *ctl);

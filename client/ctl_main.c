@@ -72,6 +72,11 @@ static const struct ctl_option order_options[] = {
     {0},
 };
 
+static const struct ctl_option doctor_options[] = {
+    {"config", "FILE", false, false, "the daemon's configuration (default /etc/cuzkd/cuzkd.conf)"},
+    {0},
+};
+
 #define WORKER_WORDS "WORKER is a name such as gpu-0, a kind (synth, gpu, finalizer) or all. "
 
 static const struct ctl_option verify_options[] = {
@@ -129,6 +134,12 @@ static const struct ctl_verb verbs[] = {
      "replaced one by one, and some need the daemon restarted, which is said. With a fault in the "
      "file nothing changes. How far rings and workers are stands in status and workers.",
      ctl_reload},
+    {"doctor", "", 0, doctor_options, "look at the host: what keeps the service from working well",
+     "Hugepages, cgroups, locked memory, swap, disks, io_uring, sandbox, the GPU's driver and "
+     "nodes, "
+     "sockets and configuration: what is, what it means, what to change. Works with and without a "
+     "daemon. Exits with 1 when something fails; warnings alone are 0.",
+     ctl_doctor},
     {"circuit add", "NAME", 1, circuit_add_options, "register a circuit (admin)",
      "The key is checked point by point and prepared, which takes minutes for a large one; it is "
      "kept over restarts of the daemon.",
