@@ -18,9 +18,15 @@ class RemoteError(Exception):
 
 class Client:
     def __init__(self, path, timeout=120):
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(timeout)
+        connection.connect(path)
+        self.adopt(connection, timeout)
+
+    def adopt(self, connection, timeout):
+        """A socket that is connected already."""
+        self.socket = connection
         self.socket.settimeout(timeout)
-        self.socket.connect(path)
         self.unpacker = msgpack.Unpacker(raw=False, max_buffer_size=1 << 21)
         self.next_id = 1
 
