@@ -108,6 +108,8 @@ class Stream(threading.Thread):
                 self.step()
         except Exception as error:  # reported by the case, in the main thread
             self.error = error
+        if self.client:
+            self.client.socket.close()
 
     def step(self):
         try:
