@@ -97,8 +97,9 @@ static bool intake_rests(const struct supervisor *supervisor)
 static bool is_idle(const struct supervisor *supervisor)
 {
     if (supervisor->phase != SUPERVISOR_SERVING || supervisor->slots.free_count != SLOTS_MAX ||
-        supervisor->jobs.active.count > 0 || supervisor->resize.is_open ||
-        !intake_rests(supervisor))
+        supervisor->jobs.active.count > 0 || supervisor->jobs.settling_count > 0 ||
+        supervisor->admission.ticket_count > 0 || supervisor->durable.fetches > 0 ||
+        supervisor->resize.is_open || !intake_rests(supervisor))
         return false;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         if (!worker_rests(&supervisor->workers.entries[i]))

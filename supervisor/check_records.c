@@ -370,7 +370,7 @@ static void check_partitions(const struct supervisor *supervisor, const struct j
                              struct check_finding *finding)
 {
     uint32_t with_slot = 0;
-    for (uint32_t p = 0; p < job->partition_count; p++) {
+    for (uint32_t p = 0; job->slots && p < job->partition_count; p++) {
         if (job->slots[p] == SLOT_NONE)
             continue;
         const struct slot *slot = slot_at(supervisor, job->slots[p]);
@@ -380,12 +380,13 @@ static void check_partitions(const struct supervisor *supervisor, const struct j
             check_fault(finding, "job %" PRIu64 " partition %u names slot %u, which is not its own",
                         job->number, p, job->slots[p]);
     }
-    bool is_active = !job_is_terminal(job);
+    bool is_active = !job_is_terminal(job) && !job->is_pending;
     if (job->done_count > job->partition_count ||
         (is_active && with_slot + job->done_count != job->partition_count))
         check_fault(finding, "job %" PRIu64 " has %u partitions: %u are proved and %u have a slot",
                     job->number, job->partition_count, job->done_count, with_slot);
-    if (with_slot + job->released_count != job->partition_count)
+    /* Partitions that an earlier life proved never had one. */
+    if (with_slot + job->released_count > job->partition_count)
         check_fault(finding, "job %" PRIu64 " has %u slots, and %u of %u were let go of",
                     job->number, with_slot, job->released_count, job->partition_count);
 }
@@ -415,9 +416,33 @@ static void check_list(const struct supervisor *supervisor, const struct jobs_li
         check_fault(finding, "results of %s jobs take %zu bytes and count %zu", name, sum, bytes);
 }
 
+/* What each uid's share is counted by. */
+static void check_users(const struct jobs *jobs, struct check_finding *finding)
+{
+    uint64_t bytes = 0, counted_bytes = 0;
+    uint32_t counted = 0, settling = 0;
+    for (const struct job *job = jobs->active.first; job; job = job->next)
+        bytes += job->input_bytes;
+    for (const struct job *job = jobs->finished.first; job; job = job->next)
+        settling += job->is_settling;
+    for (uint32_t i = 0; i < jobs->user_count; i++) {
+        counted += jobs->users[i].jobs;
+        counted_bytes += jobs->users[i].bytes;
+    }
+    if (counted != jobs->active.count || counted_bytes != bytes)
+        check_fault(finding,
+                    "the users together have %u jobs of %" PRIu64 " bytes, and %u jobs of %" PRIu64
+                    " bytes are active",
+                    counted, counted_bytes, jobs->active.count, bytes);
+    if (settling != jobs->settling_count)
+        check_fault(finding, "%u jobs wait for the journal and %u are counted", settling,
+                    jobs->settling_count);
+}
+
 void check_jobs(const struct supervisor *supervisor, struct check_finding *finding)
 {
     const struct jobs *jobs = &supervisor->jobs;
+    check_users(jobs, finding);
     check_list(supervisor, &jobs->active, true, jobs->active_bytes, finding);
     check_list(supervisor, &jobs->finished, false, jobs->finished_bytes, finding);
     for (uint32_t i = 0; i < SLOTS_MAX; i++) {
