@@ -176,12 +176,45 @@ static void explain_worker(const struct worker *worker, int32_t counts[CHECK_DES
     counts[CHECK_DESCRIPTOR_FILE] -= worker->cgroup.is_open ? 2 : 0; /* its folder, its list */
 }
 
+/* A witness may be a file or a memory file of its client's. */
+static void explain_one(int fd, int32_t counts[CHECK_DESCRIPTOR_COUNT])
+{
+    char path[48], target[128];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t bytes = fd < 0 ? -1 : readlink(path, target, sizeof target - 1);
+    if (bytes < 0)
+        return;
+    target[bytes] = '\0';
+    counts[kind_of(target)]--;
+}
+
+/* Witnesses that wait or are on their way into the spool: there are some when the service becomes
+ * ready with jobs of an earlier life. */
+static void explain_inputs(const struct supervisor *supervisor,
+                           int32_t counts[CHECK_DESCRIPTOR_COUNT])
+{
+    for (uint32_t i = 0; i < SLOTS_MAX; i++) {
+        const struct slot *slot = &supervisor->slots.entries[i];
+        if (slot->state == SLOT_FREE)
+            continue;
+        explain_one(slot->input.fd, counts);
+        explain_one(slot->public_fd, counts);
+    }
+    for (const struct intake_batch *batch = supervisor->intake.first; batch; batch = batch->next) {
+        for (uint32_t i = 0; i < batch->count; i++) {
+            explain_one(batch->descriptors[i], counts);
+            explain_one(batch->files[i].fd, counts);
+        }
+    }
+}
+
 bool check_unexplained(const struct supervisor *supervisor,
                        int32_t ret[static CHECK_DESCRIPTOR_COUNT])
 {
     const struct memory *memory = &supervisor->memory;
     if (!count_open(ret))
         return false;
+    explain_inputs(supervisor, ret);
     for (uint32_t i = 0; i < supervisor->workers.count; i++)
         explain_worker(&supervisor->workers.entries[i], ret);
     for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {

@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CASES = re.compile(r"^cases: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
 NAMED = re.compile(r"^(FAILED .*|skipped .*)$", re.MULTILINE)
-SYSTEM_TESTS = ("manual", "completion", "container", "prove", "bad_input", "client", "cli", "access", "sandbox", "doctor", "loop", "hostile", "host", "kill", "journal",
-                "many", "device", "gpu_faults", "pipeline")
+SYSTEM_TESTS = sorted(path.stem.removeprefix("test_")
+                      for path in (ROOT / "tests" / "system").glob("test_*.py"))
 FUZZ_SECONDS = int(os.environ.get("CUZK_FUZZ_SECONDS", "5"))
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",
               "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}

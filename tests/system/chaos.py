@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 
-from harness import ROOT, expect, expect_equal, verify
+from harness import expect, expect_equal, verify
 import rpc
 
 # Ways in which a job may fail though nobody is at fault: its worker, or the process that read its
@@ -17,7 +17,6 @@ BY_RULE = re.compile(r"it killed its worker \d+ times|loading its key ended the 
                      r"|the process that read the key ended early")
 ENDED = ("done", "failed", "cancelled")
 USERS = (0, 12345, 12346)
-KEYS = "client_key" in (ROOT / "protocol" / "PROTOCOL.md").read_text()
 
 
 def connect_as(path, uid, timeout):
@@ -61,8 +60,8 @@ def connect(path, uid=None, timeout=60, patience=30):
 
 
 class Job:
-    def __init__(self, circuit, name, picks, key):
-        self.circuit, self.name, self.picks, self.key = circuit, name, picks, key
+    def __init__(self, circuit, picks, key):
+        self.circuit, self.picks, self.key = circuit, picks, key
         self.number = None  # None: it is not known whether it was taken
         self.is_cancelled = False
         self.answer = None  # the last of `wait`
@@ -72,10 +71,10 @@ class Job:
 class Stream(threading.Thread):
     """One client that keeps a few jobs going and never gives one up."""
 
-    def __init__(self, socket_path, uid, rng, circuits, deep=6, partitions=4, durable=True):
+    def __init__(self, socket_path, uid, rng, circuits, deep=6, partitions=4):
         super().__init__(daemon=True)
         self.path, self.uid, self.rng, self.circuits = socket_path, uid, rng, circuits
-        self.deep, self.partitions, self.durable = deep, partitions, durable
+        self.deep, self.partitions = deep, partitions
         self.client = None
         self.lock = threading.Lock()
         self.open, self.jobs = [], []
@@ -126,9 +125,6 @@ class Stream(threading.Thread):
         if self.client:
             self.client.socket.close()
         self.client = None
-        if not KEYS:
-            with self.lock:
-                self.open = [job for job in self.open if job.number is not None]
 
     def submit(self):
         """Takes up again what it does not know the end of; the key makes that safe."""
@@ -137,16 +133,14 @@ class Stream(threading.Thread):
             pending = self.make_job()
             with self.lock:
                 self.open.append(pending)
-        items = [pending.circuit.witnesses[i] for i in pending.picks]
-        if self.rng.random() < 0.5:
-            items = [item.read_bytes() for item in items]
-            items = [item if len(item) <= 32768 else path for item, path in
-                     zip(items, (pending.circuit.witnesses[i] for i in pending.picks))]
-        more = {"priority": self.rng.choice(("low", "normal", "normal", "high", "critical"))}
-        if KEYS:
-            more["client_key"] = pending.key
+        paths = [pending.circuit.witnesses[i] for i in pending.picks]
+        inline = self.rng.random() < 0.5
+        items = [path.read_bytes() if inline and path.stat().st_size <= 4096 else path
+                 for path in paths]
+        priority = self.rng.choice(("low", "normal", "normal", "high", "critical"))
         try:
-            number = self.client.submit(pending.name, items, **more)
+            number = self.client.submit(pending.circuit.label, items, priority=priority,
+                                        client_key=pending.key)
         except rpc.RemoteError as error:
             if error.code not in ("busy", "shutting_down"):
                 # A circuit that was given up, or removed meanwhile.
@@ -164,7 +158,7 @@ class Stream(threading.Thread):
         circuit = self.rng.choice(self.circuits)
         count = self.rng.randrange(1, self.partitions + 1)
         picks = [self.rng.randrange(len(circuit.witnesses)) for _ in range(count)]
-        return Job(circuit, circuit.label, picks, f"{self.name}-{self.serial}")
+        return Job(circuit, picks, f"{self.name}-{self.serial}")
 
     def wait(self, job):
         if job.number is None:
@@ -214,7 +208,7 @@ class Accounts:
         for account in (numbers, found):
             twice = {key: jobs for key, jobs in account.items() if len(jobs) > 1}
             expect_equal(twice, {}, "client keys with several jobs")
-        expect(found or not KEYS, "the daemon lists no client key")
+        expect(found, "the daemon lists no client key")
 
     def expected_signals(self, daemon, circuits):
         """{(label, witness): signals}, from a job of its own each."""
