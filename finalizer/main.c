@@ -8,8 +8,11 @@ int main(int argc, char **argv)
 {
     struct worker_options options;
     int status = WORKER_EXIT_START;
-    if (worker_options_parse(argc, argv, &options) < 0 ||
-        worker_open(&worker.frame, WORKER_FINALIZER, &options, 0) < 0)
+    if (worker_options_parse(argc, argv, &options) < 0)
+        return WORKER_EXIT_START;
+    if (options.check[0])
+        return worker_check(&options);
+    if (worker_open(&worker.frame, WORKER_FINALIZER, &options, 0) < 0)
         return WORKER_EXIT_START;
     if (worker_limit_files(&worker.frame, SANDBOX_CLOSED, NULL) == 0 &&
         worker_ready(&worker.frame, NULL, NULL, 0) == 0)

@@ -74,6 +74,21 @@ static int gpu_ready(bool fell_back)
     return worker_ready(&worker.frame, numbers, &device, sizeof device);
 }
 
+/* Could a process of this program start? The plug-in is loaded; no device is touched, since the
+ * worker that is to be replaced has it. */
+static int gpu_check(const struct worker_options *options)
+{
+    char text[GPU_TEXT_BYTES] = "";
+    const bool is_auto = strcmp(options->backend, "auto") == 0;
+    if (worker_check(options) != 0)
+        return WORKER_EXIT_START;
+    const int error = backend_find(is_auto ? "cuda" : options->backend, &worker.ops, text);
+    if (error == 0 || (is_auto && error == -ENODEV))
+        return WORKER_EXIT_STOPPED;
+    fprintf(stderr, "%s\n", text);
+    return WORKER_EXIT_START;
+}
+
 int main(int argc, char **argv)
 {
     struct worker_options options;
@@ -86,6 +101,8 @@ int main(int argc, char **argv)
         return WORKER_EXIT_START;
     if (!options.backend[0])
         strcpy(options.backend, "cpu");
+    if (options.check[0])
+        return gpu_check(&options);
     if (worker_open(&worker.frame, WORKER_GPU, &options, 1) < 0)
         return WORKER_EXIT_START;
     const bool is_cpu = strcmp(options.backend, "cpu") == 0;

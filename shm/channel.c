@@ -164,3 +164,9 @@ int channel_complete(struct channel *channel, const struct message *completion)
 {
     return push(&channel->layout->completion, channel->layout->completion_entries, completion);
 }
+
+const char *channel_build(char ret[CHANNEL_BUILD_BYTES])
+{
+    snprintf(ret, CHANNEL_BUILD_BYTES, "%u-%08x", (unsigned)CHANNEL_ABI, layout_hash());
+    return ret;
+}

@@ -15,6 +15,7 @@
 enum {
     CHANNEL_ABI = 4,
     CHANNEL_LAST_WORDS_BYTES = 512,
+    CHANNEL_BUILD_BYTES = 24,
 };
 
 enum worker_kind {
@@ -38,8 +39,8 @@ struct channel_header {
 
 /* Written by the worker only; the supervisor and the monitor read. Relaxed: figures, not order. */
 struct channel_progress {
-    _Atomic uint64_t beat_ns;       /* last turn of the worker's loop */
-    _Atomic uint64_t steps;         /* rises with every unit of work done by the loop */
+    _Atomic uint64_t beat_ns; /* last turn of the worker's loop */
+    _Atomic uint64_t steps;   /* rises with every unit of work done by the loop */
     /* The same of long computations behind it, in pieces of some milliseconds: a pool's tasks, what
      * a device has finished, pieces of a key. */
     _Atomic uint64_t compute_steps;
@@ -90,6 +91,9 @@ int channel_attach(int fd, struct channel *ret);
  * read through it. */
 int channel_attach_read_only(int fd, struct channel *ret);
 void channel_destroy(struct channel *channel);
+/* ABI and layout of this build's channels in one word, by which a program is told from one of
+ * another build before it is started. */
+const char *channel_build(char ret[CHANNEL_BUILD_BYTES]);
 
 /* Each copies the bytes that count (message_bytes); the rest of *ret stays as it was. A push
  * returns -EAGAIN when the ring is full, a take 1 with a copy or 0. -EPROTO: the other side broke

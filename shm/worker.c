@@ -96,6 +96,11 @@ static int worker_option(int option, const char *text, struct worker_options *re
         return error;
     case 'x':
         return sandbox_policy_from_string(text, &ret->sandbox);
+    case 'c':
+        if (strlen(text) >= sizeof ret->check)
+            return -EINVAL;
+        strcpy(ret->check, text);
+        return 0;
     case 'k':
         return 0;
     default:
@@ -118,6 +123,7 @@ int worker_options_parse(int argc, char **argv, struct worker_options *ret)
         {"require-pinned", required_argument, NULL, 'r'},
         {"slabs", required_argument, NULL, 's'},
         {"sandbox", required_argument, NULL, 'x'},
+        {"check", required_argument, NULL, 'c'},
         {"kind", required_argument, NULL, 'k'},
         {NULL, 0, NULL, 0},
     };
@@ -146,6 +152,18 @@ int worker_options_parse(int argc, char **argv, struct worker_options *ret)
     }
     *ret = options;
     return 0;
+}
+
+int worker_check(const struct worker_options *options)
+{
+    char own[CHANNEL_BUILD_BYTES];
+    if (strcmp(options->check, channel_build(own)) == 0)
+        return 0;
+    fprintf(stderr,
+            "it is of another build than cuzkd (channels %s, cuzkd's %s): restart the service to "
+            "use it\n",
+            own, options->check);
+    return WORKER_EXIT_START;
 }
 
 static void worker_on_bell(struct loop_watch *watch, uint32_t events)

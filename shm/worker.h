@@ -37,6 +37,9 @@ struct worker_options {
     uint64_t vram_limit;              /* bytes, 0: none */
     bool requires_pinned;
     unsigned slabs; /* sent before READY is said; it waits for them */
+    /* "" or what the supervisor's channels are (channel_build): say whether this program could
+     * start, and exit. */
+    char check[CHANNEL_BUILD_BYTES];
 };
 
 struct worker {
@@ -55,10 +58,13 @@ struct worker {
 };
 
 /* --index --log-level --event-loop --malloc-trim --parent-pid --threads, for GPU workers --backend
- * --device --vram-limit --require-pinned yes|no --slabs; --sandbox require|prefer|off; --kind is
- * accepted and ignored. 0, or -EINVAL after one line on stderr. */
+ * --device --vram-limit --require-pinned yes|no --slabs; --check; --sandbox require|prefer|off;
+ * --kind is accepted and ignored. 0, or -EINVAL after one line on stderr. */
 int worker_options_parse(int argc, char **argv, struct worker_options *ret);
 
+/* With options.check: 0, or WORKER_EXIT_START after one line on stderr: this program and the
+ * supervisor are of different builds. The kinds add what else they need. */
+int worker_check(const struct worker_options *options);
 /* Signals, log, heap, inherited descriptors, loop, bell. Logs what failed. maps_slabs as in
  * port_open. */
 int worker_open(struct worker *worker, enum worker_kind kind, const struct worker_options *options,

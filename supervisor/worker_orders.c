@@ -10,6 +10,7 @@
 
 #include "runtime/log.h"
 #include "supervisor/supervisor.h"
+#include "supervisor/worker_check.h"
 
 const char *worker_order_kind_to_string(enum worker_order_kind kind)
 {
@@ -121,24 +122,59 @@ int worker_orders_restart(struct worker *worker, bool is_now, char *ret_why)
     if (r < 0)
         return r;
     bool is_ending = worker->is_draining;
+    if (worker->state != WORKER_DOWN && !is_ending)
+        r = worker_check_start(worker, ret_why);
+    if (r < 0)
+        return r;
     give(worker, WORKER_ORDER_RESTART, WORKER_ORDER_PENDING);
     worker->order.is_now = is_now;
     if (worker->state == WORKER_DOWN) {
         worker->order.state = WORKER_ORDER_STARTING;
         worker->restart_at_ns = worker->supervisor->now_ns;
         worker->backoff_ms = 0;
-    } else if (is_ending || is_now) {
-        begin(worker); /* it is on its way out already, or shall be at once */
+    } else if (is_ending) {
+        begin(worker); /* it is on its way out already */
+    } else if (worker_check_is_open(worker)) {
+        worker->order.state = WORKER_ORDER_CHECKING;
+    } else if (is_now) {
+        begin(worker);
     }
     return 0;
 }
 
+void worker_orders_checked(struct worker *worker, bool is_good, const char *why)
+{
+    struct worker_order *order = &worker->order;
+    char text[WORKER_ORDERS_WHY_BYTES];
+    if (!worker_order_is_open(order) || order->state != WORKER_ORDER_CHECKING)
+        return; /* another order came meanwhile */
+    order->state = WORKER_ORDER_PENDING;
+    if (!is_good) {
+        snprintf(text, sizeof text,
+                 "%s goes on as it is, since its successor could not start: %.300s", worker->name,
+                 why);
+        end_order(worker, WORKER_ORDER_FAILED, text);
+    } else if (order->is_now && worker->state != WORKER_DOWN) {
+        begin(worker);
+    }
+}
+
 void worker_orders_recycle(struct worker *worker, const char *why)
 {
-    if (worker_order_is_open(&worker->order) || worker->state != WORKER_RUNNING)
+    const struct worker_order *last = &worker->order;
+    if (worker_order_is_open(last) || worker->state != WORKER_RUNNING)
         return;
+    uint64_t age_ns = worker->supervisor->now_ns - last->given_ns;
+    if (last->kind == WORKER_ORDER_RECYCLE && last->state == WORKER_ORDER_FAILED &&
+        age_ns < WORKER_ORDERS_RECYCLE_AGAIN_S * UINT64_C(1000000000))
+        return; /* its program cannot be started: not asked every second */
     log_info("%s is to be replaced: %s", worker->name, why);
     give(worker, WORKER_ORDER_RECYCLE, WORKER_ORDER_PENDING);
+    char why_not[WORKER_ORDERS_WHY_BYTES];
+    if (worker_check_start(worker, why_not) < 0)
+        end_order(worker, WORKER_ORDER_FAILED, why_not);
+    else if (worker_check_is_open(worker))
+        worker->order.state = WORKER_ORDER_CHECKING;
 }
 
 int worker_orders_drain(struct worker *worker, char *ret_why)

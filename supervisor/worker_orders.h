@@ -13,6 +13,7 @@ struct worker;
 
 enum {
     WORKER_ORDERS_WHY_BYTES = 400,
+    WORKER_ORDERS_RECYCLE_AGAIN_S = 60, /* after one that its program refused */
 };
 
 enum worker_order_kind {
@@ -68,5 +69,7 @@ bool worker_orders_ended(struct worker *worker);
 /* The successor has everything it needs, or could not start (why). */
 void worker_orders_started(struct worker *worker);
 void worker_orders_start_failed(struct worker *worker, const char *why);
+/* worker_check.c has found out whether its program could start; why not, in words. */
+void worker_orders_checked(struct worker *worker, bool is_good, const char *why);
 /* It is to run: neither drained nor removed. */
 bool worker_orders_wants(const struct worker *worker);

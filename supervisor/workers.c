@@ -101,8 +101,10 @@ static void take_apart(struct worker *worker)
 
 void workers_destroy(struct workers *workers)
 {
-    for (uint32_t i = 0; i < workers->count; i++)
+    for (uint32_t i = 0; i < workers->count; i++) {
+        worker_check_stop(&workers->entries[i]);
         take_apart(&workers->entries[i]);
+    }
     for (int kind = 0; kind < WORKER_KIND_COUNT; kind++)
         free(workers->paths[kind]);
     free(workers->environment);
@@ -231,6 +233,7 @@ void workers_tick(struct supervisor *supervisor)
             start_due(worker);
         if (worker->bury_at_ns && supervisor->now_ns >= worker->bury_at_ns)
             bury(worker);
+        worker_check_tick(worker);
         if (worker->delayed_until_ns && supervisor->now_ns >= worker->delayed_until_ns)
             deliveries_flush(worker);
         if (worker->channel.layout)
@@ -247,6 +250,8 @@ uint64_t workers_deadline(const struct supervisor *supervisor)
             deadline_ns = worker->restart_at_ns;
         if (worker->bury_at_ns && worker->bury_at_ns < deadline_ns)
             deadline_ns = worker->bury_at_ns;
+        if (worker_check_is_open(worker) && worker->check.deadline_ns < deadline_ns)
+            deadline_ns = worker->check.deadline_ns;
         if (worker->delayed_until_ns && worker->delayed_until_ns < deadline_ns)
             deadline_ns = worker->delayed_until_ns;
     }

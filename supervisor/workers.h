@@ -14,6 +14,7 @@
 #include "supervisor/busy.h"
 #include "supervisor/liveness.h"
 #include "supervisor/worker_calls.h"
+#include "supervisor/worker_check.h"
 #include "supervisor/worker_orders.h"
 
 struct supervisor;
@@ -100,6 +101,7 @@ struct worker {
     struct worker_trim trim;
     bool has_log_level; /* its own, else the configuration's */
     enum log_level log_level;
+    struct worker_check check;
     bool is_drained;    /* an operator wants it down, until resume */
     bool is_removed;    /* the configuration has fewer of its kind; down: it is absent */
     bool is_draining;   /* nothing more is granted to this process, and then it ends */

@@ -17,8 +17,11 @@ static int synth_main(int argc, char **argv)
 {
     struct worker_options options;
     int status = WORKER_EXIT_START;
-    if (worker_options_parse(argc, argv, &options) < 0 ||
-        worker_open(&worker.frame, WORKER_SYNTH, &options, 2) < 0)
+    if (worker_options_parse(argc, argv, &options) < 0)
+        return WORKER_EXIT_START;
+    if (options.check[0])
+        return worker_check(&options);
+    if (worker_open(&worker.frame, WORKER_SYNTH, &options, 2) < 0)
         return WORKER_EXIT_START;
     if (worker_limit_files(&worker.frame, SANDBOX_CLOSED, NULL) < 0) {
         worker_close(&worker.frame);

@@ -226,16 +226,35 @@ def pick_up(daemon, circuit, programs):
     pid = worker(daemon, "finalizer-0")["pid"]
     expect_equal(os.stat(f"/proc/{pid}/exe").st_ino, wanted, "inode of the program that runs")
 
-    for spoil in (lambda: program.chmod(0o600), lambda: program.rename(programs / "away")):
-        spoil()
-        result = daemon.ctl("restart", "finalizer-0")
-        expect(result.code == 1 and "goes on as it is" in result.err, str(result))
-        expect(str(program) in result.err, result.err)
-        expect_equal(worker(daemon, "finalizer-0")["pid"], pid, "process")
+    def refused(why):
+        for options in ((), ("--now",)):
+            result = daemon.ctl("restart", "finalizer-0", *options)
+            expect(result.code == 1 and "goes on as it is" in result.err, str(result))
+            expect(why in result.err, result.err)
+            expect_equal(worker(daemon, "finalizer-0")["pid"], pid, "process")
         daemon.prove(circuit.label, [circuit.witnesses[0]])
-        if program.exists():
-            program.chmod(0o700)
-    (programs / "away").chmod(0o700)
+
+    program.chmod(0o600)
+    refused("cannot be executed")
+    program.chmod(0o700)
+    program.rename(programs / "away")
+    refused("No such file")
+    for content, why in ((b"\x7fELF and nothing more", "Exec format error"),
+                         (b"#!/bin/sh\necho it lacks a library >&2\nexit 127\n",
+                          "it lacks a library"),
+                         (b"#!/bin/sh\nkill -SEGV $$\n", "SIGSEGV")):
+        new.write_bytes(content)
+        new.chmod(0o700)
+        new.rename(program)
+        refused(why)
+    # Of another build: the words that the supervisor and the program compare.
+    new.write_bytes(f"""#!/bin/sh
+case "$*" in *--check*) exec {programs}/away --index 0 --check 3-0;; esac
+exit 1
+""".encode())
+    new.chmod(0o700)
+    new.rename(program)
+    refused("another build")
     (programs / "away").rename(program)
     daemon.ctl_ok("restart", "finalizer-0")
 
