@@ -94,11 +94,13 @@ def proves(daemon, circuit):
 
 def reaps_orphans(daemon):
     """As when a health check is killed whose own children live on."""
-    before = children(daemon.first)
-    for _ in range(20):
-        run("nsenter", "-t", str(daemon.first), "-p", "sh", "-c", "sleep 0.2 & exit 0")
+    before, gate = children(daemon.first), daemon.folder / "gate"
+    os.mkfifo(gate)
+    run("nsenter", "-t", str(daemon.first), "-p", "sh", "-c",
+        f"for i in $(seq 20); do cat < {gate} > {gate}.out & done; exit 0")
     orphans = set(children(daemon.first)) - set(before)
-    expect(orphans, "nothing was orphaned to process 1")
+    expect_equal(len(orphans), 20, "processes orphaned to process 1")
+    os.close(os.open(gate, os.O_WRONLY))
     wait_until(lambda: not set(children(daemon.first)) & orphans, 10, "all orphans are reaped")
     expect_equal(children(daemon.first), before, "children of process 1")
 
