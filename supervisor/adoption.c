@@ -307,8 +307,10 @@ void adoption_finish(struct supervisor *supervisor)
 {
     struct adoption *adoption = &supervisor->adoption;
     if (adoption->ready_count > 0)
-        log_info("%u of %u finished syntheses of an earlier process are used; the others belong to "
-                 "no unfinished partition",
-                 adoption->taken_count, adoption->ready_count);
+        log_info("%u of %u finished syntheses of an earlier process are used%s",
+                 adoption->taken_count, adoption->ready_count,
+                 adoption->taken_count < adoption->ready_count
+                     ? "; the others are of no unfinished partition"
+                     : "");
     adoption_destroy(adoption);
 }

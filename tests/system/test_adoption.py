@@ -198,6 +198,7 @@ def finished_syntheses_are_used(daemon, circuit, how):
     mark = len(daemon.log())
     daemon.start()
     all_verify(daemon, circuit, job, 3)
+    daemon.expect_sound()
     log = log_since(daemon, mark)
     expect("3 of 3 finished syntheses of an earlier process are used" in log, log[-3000:])
     expect_equal(syntheses(log, job), 0, "syntheses made again")
