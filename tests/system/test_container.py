@@ -97,11 +97,17 @@ def reaps_orphans(daemon):
     before, gate = children(daemon.first), daemon.folder / "gate"
     os.mkfifo(gate)
     run("nsenter", "-t", str(daemon.first), "-p", "sh", "-c",
-        f"for i in $(seq 20); do cat < {gate} > {gate}.out & done; exit 0")
+        f"for i in $(seq 20); do (exec >/dev/null 2>&1; cat < {gate}) & done; exit 0")
     orphans = set(children(daemon.first)) - set(before)
     expect_equal(len(orphans), 20, "processes orphaned to process 1")
-    os.close(os.open(gate, os.O_WRONLY))
-    wait_until(lambda: not set(children(daemon.first)) & orphans, 10, "all orphans are reaped")
+
+    def are_reaped():
+        try:
+            os.close(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))  # whoever reads finds its end
+        except OSError:
+            pass  # nobody reads (any more, or yet)
+        return not set(children(daemon.first)) & orphans
+    wait_until(are_reaped, 20, "all orphans are reaped")
     expect_equal(children(daemon.first), before, "children of process 1")
 
 
