@@ -4,12 +4,15 @@ not, and hosts that have no sandbox to give. What each profile forbids is tried 
 tests/runtime/test_sandbox.c."""
 
 import ctypes
+import fcntl
 import os
 import struct
+import subprocess
 import time
 from pathlib import Path
 
-from harness import CUZKD, Circuit, Daemon, Suite, expect, expect_equal, run, verify
+from harness import (BUILD, CUZKD, Circuit, Daemon, Suite, expect, expect_equal, marked_processes,
+                     run, verify, wait_until)
 
 LANDLOCK_CREATE_RULESET = 444
 
@@ -40,6 +43,48 @@ def check_workers(suite):
             expect_equal((words["Seccomp"], words["NoNewPrivs"]), ("2", "1"), worker["name"])
             # Undumpable: its files in /proc are root's, whoever runs it.
             expect_equal(os.stat(f"/proc/{worker['pid']}/mem").st_uid, 0, worker["name"])
+        copiers = [pid for pid, name in marked_processes(daemon.mark).items()
+                   if name == "cuzk-intake"]
+        expect(copiers, "no cuzk-intake")
+        for pid in copiers:
+            wait_until(lambda: kernel_words(pid)["Seccomp"] == "2", 10, "cuzk-intake is inside")
+
+
+def check_helper(suite):
+    """cuzk-synth --prepare, held at its end: nobody reads the pipe that its result goes to."""
+    circuit = Circuit("mul", "bn128")
+    with Daemon() as daemon:
+        if not has_sandbox(daemon):
+            suite.skip("helpers_run_in_it", "no sandbox here")
+            return
+    result, full = os.pipe()
+    os.set_blocking(full, False)
+    try:
+        while True:
+            os.write(full, bytes(4096))
+    except BlockingIOError:
+        os.set_blocking(full, True)
+    key = os.open(circuit.zkey, os.O_RDONLY)
+    output = os.memfd_create("key")
+
+    def place():
+        copies = [os.dup(fd) for fd in (key, output, full)]
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in copies]
+        for number, fd in enumerate(high, 3):
+            os.dup2(fd, number)
+
+    process = subprocess.Popen([BUILD / "synth-worker" / "cuzk-synth", "--prepare", "--threads", "1"],
+                               preexec_fn=place, close_fds=False, stdin=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: os.fstat(output).st_size > 0, 30, "the key is written")
+        words = kernel_words(process.pid)
+        expect_equal((words["Seccomp"], words["NoNewPrivs"]), ("2", "1"), "the helper")
+        expect(process.poll() is None, "it ended")
+    finally:
+        process.kill()
+        process.wait()
+        for fd in (result, full, key, output):
+            os.close(fd)
 
 
 def check_violation(suite):
@@ -131,6 +176,7 @@ def require_without_landlock():
 def main():
     suite = Suite("sandbox")
     suite.case("workers_run_in_it", check_workers, suite)
+    suite.case("helpers_run_in_it", check_helper, suite)
     suite.case("violation_is_named", check_violation, suite)
     suite.case("off_goes_on_and_says_so", check_off)
     with Daemon() as daemon:
