@@ -33,7 +33,9 @@ static void worker_up(struct rig *rig, unsigned i)
     worker->delayed_until_ns = 0;
     memset(worker->keys, WORKER_KEY_ABSENT, sizeof worker->keys);
     worker->keys_open = worker->key_calls = 0;
-    memset(worker->slabs, WORKER_SLAB_HELD, rig->supervisor.memory.slab_count);
+    slab_deliveries_forget(worker);
+    if (worker->kind != WORKER_FINALIZER)
+        memset(worker->slabs, WORKER_SLAB_HELD, rig->supervisor.memory.slab_count);
     worker->slabs_revision = rig->supervisor.memory.revision;
     worker->slab_calls = 0;
     worker->loads_alone = false;

@@ -129,6 +129,22 @@ def check_config_prints_effective_values():
                      "--check-config writes nothing")
 
 
+def check_config_says_what_is_short():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.conf"
+        sections = default_config(folder)
+        for keys, code, words in (
+                ({"Slabs": 1024, "SlabSize": "1T"}, 5, "memory is short: up to 1"),
+                ({"HugePages": "require", "Slabs": 1024, "SlabSize": "1T"}, 3, "hugepages are short"),
+                ({"Slabs": 2, "SlabSize": "2M"}, 0, "it fits")):
+            sections["Ring"] = {"HugePages": "off", **keys}
+            write_config(path, sections)
+            result = run(CUZKD, "--config", path, "--check-config")
+            expect_equal(result.code, code, f"exit code of {keys}")
+            for word in (words, "all together, at most", "prepared keys so far (0)"):
+                expect(word in result.out, lambda: f"{word} not in {result.out}")
+
+
 # ---- a running daemon
 
 def json_everywhere(daemon, circuit):
@@ -454,6 +470,7 @@ def main():
         one(f"config_{name}_is_refused", refuses_config, text, pattern)
     one("absent_config_is_named", absent_config_is_named)
     one("check_config_prints_effective_values", check_config_prints_effective_values)
+    one("check_config_says_what_is_short", check_config_says_what_is_short)
     with Daemon() as daemon:
         for each in (circuit, chain):
             daemon.add(each)

@@ -2,6 +2,7 @@
 """The configuration read again: rings and workers of another number and size under load, files with
 faults, pages that return later, limits below what is in use."""
 
+import fcntl
 import json
 import os
 import re
@@ -237,6 +238,8 @@ def set_pages(pages):
 
 def pages_return_later(circuit):
     """The pool has too few pages: the ring has what it can, says so, and goes on when they are back."""
+    lock = open("/tmp/cuzkd-test-hugepages.lock", "w")  # with the other tests that set the pool
+    fcntl.flock(lock, fcntl.LOCK_EX)
     total, free = huge_pages()
     used = total - free
     try:
@@ -263,6 +266,7 @@ def pages_return_later(circuit):
             daemon.stop()
     finally:
         set_pages(total)
+        lock.close()
 
 
 class Device(Daemon):
