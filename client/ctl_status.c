@@ -122,6 +122,7 @@ static void print_status(const json_t *status)
     const json_t *gpus = json_object_get(status, "gpu");
     const json_t *flags = json_object_get(status, "flags");
     const json_t *spool = json_object_get(status, "spool");
+    const json_t *journal = json_object_get(status, "journal");
     char buffer[UNITS_TEXT_BYTES];
 
     printf("cuzkd %s, %s, up %.0f s, event loop %s\n", text_of(status, "version"),
@@ -140,6 +141,9 @@ static void print_status(const json_t *status)
            number_of(jobs, "queued"), number_of(jobs, "running"), number_of(jobs, "done"),
            number_of(jobs, "failed"), number_of(jobs, "cancelled"));
     printf("slots: %lld of %lld free\n", number_of(slots, "free"), number_of(slots, "total"));
+    printf("journal: %s, %lld results kept (%s)", text_of(journal, "state"),
+           number_of(journal, "kept"), size_of(journal, "kept_bytes", buffer));
+    printf(", file of %s\n", size_of(journal, "file_bytes", buffer));
     printf("spool: %lld files, %s", number_of(spool, "files"), size_of(spool, "bytes", buffer));
     printf("; %s free, %lld copying, %lld waiting%s\n", size_of(spool, "free_bytes", buffer),
            number_of(spool, "copying"), number_of(spool, "waiting"),

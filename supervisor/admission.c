@@ -346,8 +346,7 @@ static int reserve(struct supervisor *supervisor, struct admission_request *requ
                 request->descriptors[d] = -1;
             }
         }
-        struct slot *slot =
-            admission_reserve_slot(supervisor, job, request->circuit, i, &input);
+        struct slot *slot = admission_reserve_slot(supervisor, job, request->circuit, i, &input);
         CHECK(slot);
     }
     *ret_job = job;
@@ -508,8 +507,10 @@ static void on_intake(struct intake_batch *batch, int result, const char *why)
         ticket_refuse(ticket, REPLY_BAD_INPUT, 0, why);
         return;
     }
-    snprintf(text, sizeof text, "its witnesses cannot be copied into the spool: %s; nothing was "
-             "accepted", why);
+    snprintf(text, sizeof text,
+             "its witnesses cannot be copied into the spool: %s; nothing was "
+             "accepted",
+             why);
     ticket_refuse(ticket, REPLY_BUSY, RETRY_DISK_MS, text);
 }
 

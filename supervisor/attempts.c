@@ -115,9 +115,9 @@ void attempts_restore(const struct attempts *attempts, struct slot *slot)
 {
     const struct attempts_record wanted = {.job = slot->job, .partition = slot->partition};
     const struct attempts_record *record =
-        attempts->old_count ? bsearch(&wanted, attempts->old, attempts->old_count, sizeof wanted,
-                                      by_partition)
-                            : NULL;
+        attempts->old_count
+            ? bsearch(&wanted, attempts->old, attempts->old_count, sizeof wanted, by_partition)
+            : NULL;
     if (!record || !attempts_is_whole(record))
         return;
     slot->attempts = record->attempts;

@@ -1,7 +1,7 @@
-/* What a partition has used up, kept where the death of the supervisor does not reach it: one record
- * a slot in STATE/attempts, written before each grant and when a worker lets go of it, and not
- * awaited to disk. After a restart a partition that was in a worker's hands when everything ended
- * is a suspect like any that was lost with its worker: it runs alone first. */
+/* What a partition has used up, kept where the death of the supervisor does not reach it: one
+ * record a slot in STATE/attempts, written before each grant and when a worker lets go of it, and
+ * not awaited to disk. After a restart a partition that was in a worker's hands when everything
+ * ended is a suspect like any that was lost with its worker: it runs alone first. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ struct attempts_record {
 };
 
 struct attempts {
-    int fd; /* -1: not kept */
+    int fd;                      /* -1: not kept */
     struct attempts_record *old; /* what the last life left, by slot; until attempts_forget_old */
     size_t old_count;
     bool has_failed; /* told once */

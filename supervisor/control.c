@@ -656,10 +656,9 @@ void control_fetched(struct supervisor *supervisor, const struct control_fetched
          client = client->next) {
         for (uint32_t i = 0; i < client->wait_count && !client->is_closing;) {
             const struct control_wait wait = client->waits[i];
-            bool is_same = fetched->number
-                               ? wait.job == fetched->number
-                               : wait.job == 0 && client->uid == fetched->uid &&
-                                     strcmp(wait.client_key, fetched->client_key) == 0;
+            bool is_same = fetched->number ? wait.job == fetched->number
+                                           : wait.job == 0 && client->uid == fetched->uid &&
+                                                 strcmp(wait.client_key, fetched->client_key) == 0;
             if (wait.kind != CONTROL_WAIT_FETCH || !is_same) {
                 i++;
                 continue;

@@ -114,8 +114,7 @@ static bool copy_input(const struct slot *slot, const uint8_t sha256[JOURNAL_DIG
     return true;
 }
 
-struct journal_operation *durable_record(const struct supervisor *supervisor,
-                                         const struct job *job,
+struct journal_operation *durable_record(const struct supervisor *supervisor, const struct job *job,
                                          const uint8_t (*sha256s)[JOURNAL_DIGEST_BYTES])
 {
     struct journal_operation *operation = journal_operation_new(JOURNAL_SUBMIT);

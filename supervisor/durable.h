@@ -52,8 +52,7 @@ const char *durable_refusal(const struct supervisor *supervisor, uint64_t result
                             uint32_t *ret_retry_ms);
 /* The record of a reserved job whose slots have their inputs, as an operation to push; NULL when
  * memory is short. sha256s: of inputs in the spool, by partition; may be NULL. */
-struct journal_operation *durable_record(const struct supervisor *supervisor,
-                                         const struct job *job,
+struct journal_operation *durable_record(const struct supervisor *supervisor, const struct job *job,
                                          const uint8_t (*sha256s)[JOURNAL_DIGEST_BYTES]);
 
 /* A partition's proof is in the job record. */

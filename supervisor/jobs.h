@@ -1,7 +1,7 @@
 /* Job records: what a client submitted and what became of it. A job takes its one terminal state
- * once; later outcomes of its partitions change nothing. What is here is the working copy: jobs that
- * have not ended, and of those that have a part, the newest. The journal (durable.h) keeps all of
- * them and is where a job that is not here is looked for. */
+ * once; later outcomes of its partitions change nothing. What is here is the working copy: jobs
+ * that have not ended, and of those that have a part, the newest. The journal (durable.h) keeps all
+ * of them and is where a job that is not here is looked for. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,21 +29,21 @@ struct job {
     char client_key[CLIENT_KEY_BYTES_MAX + 1]; /* "" when none was given */
     enum request_priority priority;
     enum request_job_state state;
-    bool is_pending;   /* reserved, not accepted yet: nobody is told of it */
-    bool is_durable;   /* it goes on after a restart */
+    bool is_pending;    /* reserved, not accepted yet: nobody is told of it */
+    bool is_durable;    /* it goes on after a restart */
     bool is_journalled; /* the journal has it: its end is to be written there */
-    bool is_settling;  /* it has ended, and the journal has not said so yet: clients see it run */
-    bool has_spool;    /* some of its inputs are files of the spool */
-    bool has_results;  /* proofs and publics are in memory */
-    uint32_t version; /* rises with every change a client can see */
+    bool is_settling;   /* it has ended, and the journal has not said so yet: clients see it run */
+    bool has_spool;     /* some of its inputs are files of the spool */
+    bool has_results;   /* proofs and publics are in memory */
+    uint32_t version;   /* rises with every change a client can see */
     char circuit[NAME_BYTES_MAX + 1];
     const struct curve *curve;
     uint32_t partition_count, public_count;
     uint32_t done_count, released_count; /* partitions proved; partitions whose slot is free */
     uint64_t order_key;                  /* of partition 0 */
     uint64_t admitted_ns, started_ns, finished_ns;
-    uint64_t deadline_ns;  /* over all its attempts; UINT64_MAX: none */
-    uint64_t input_bytes;  /* of all its witnesses */
+    uint64_t deadline_ns; /* over all its attempts; UINT64_MAX: none */
+    uint64_t input_bytes; /* of all its witnesses */
     int64_t admitted_realtime_ms, finished_realtime_ms, deadline_realtime_ms; /* 0: none */
     struct job_error error;
     uint32_t *slots;                    /* by partition; SLOT_NONE once free */

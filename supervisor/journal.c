@@ -42,7 +42,7 @@ struct journal {
     /* The writer's alone. */
     struct operations retained; /* what must be written and cannot be now */
     uint64_t space_checked_ns;
-    int space; /* 0 or -ENOSPC, at that time */
+    int space;        /* 0 or -ENOSPC, at that time */
     bool has_deleted; /* the write-ahead log may hold deleted witnesses */
 };
 
@@ -102,8 +102,8 @@ void journal_operation_free(struct journal_operation *operation)
 
 static size_t bytes_of(const struct journal_operation *operation)
 {
-    size_t bytes = sizeof *operation + operation->proved.proof_bytes +
-                   operation->proved.public_bytes;
+    size_t bytes =
+        sizeof *operation + operation->proved.proof_bytes + operation->proved.public_bytes;
     for (uint32_t i = 0; operation->job.partitions && i < operation->job.partition_count; i++) {
         bytes += sizeof operation->job.partitions[i];
         bytes += operation->job.partitions[i].content ? operation->job.partitions[i].bytes : 0;
@@ -522,8 +522,7 @@ static void write_batch(struct journal *journal, struct operations *batch)
         return;
     }
     atomic_fetch_add_explicit(&journal->operation_count, batch->count, memory_order_relaxed);
-    for (struct journal_operation *operation = batch->first; operation;
-         operation = operation->next)
+    for (struct journal_operation *operation = batch->first; operation; operation = operation->next)
         operation->is_final = true;
     tell(journal, batch);
 }
@@ -535,8 +534,8 @@ static void check_space(struct journal *journal)
     journal->space_checked_ns = clock_now_ns();
     atomic_store(&journal->file_bytes, database_bytes(&journal->database));
     bool is_known = statvfs(journal->folder, &space) == 0;
-    bool is_short = is_known && (uint64_t)space.f_bavail * space.f_frsize <
-                                    (uint64_t)JOURNAL_RESERVE_MIB << 20;
+    bool is_short =
+        is_known && (uint64_t)space.f_bavail * space.f_frsize < (uint64_t)JOURNAL_RESERVE_MIB << 20;
     journal->space = is_short ? -ENOSPC : 0;
 }
 

@@ -26,13 +26,13 @@ enum {
 };
 
 enum journal_kind {
-    JOURNAL_SUBMIT,    /* job: all of it; partitions with contents */
-    JOURNAL_PROVED,    /* job.number, partition, proved */
-    JOURNAL_END,       /* job.number, state, error..., finished_ms, result_bytes */
-    JOURNAL_FETCH,     /* job.number, or uid and client_key; gives the job with its proofs */
-    JOURNAL_EXPIRE,    /* cutoff_ms: ended before; gives counts */
-    JOURNAL_FORGET,    /* job.number: as if it had never been submitted */
-    JOURNAL_CALL,      /* call(context): something else that takes the disk's time */
+    JOURNAL_SUBMIT, /* job: all of it; partitions with contents */
+    JOURNAL_PROVED, /* job.number, partition, proved */
+    JOURNAL_END,    /* job.number, state, error..., finished_ms, result_bytes */
+    JOURNAL_FETCH,  /* job.number, or uid and client_key; gives the job with its proofs */
+    JOURNAL_EXPIRE, /* cutoff_ms: ended before; gives counts */
+    JOURNAL_FORGET, /* job.number: as if it had never been submitted */
+    JOURNAL_CALL,   /* call(context): something else that takes the disk's time */
 };
 
 struct journal_operation {

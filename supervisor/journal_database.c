@@ -75,8 +75,7 @@ int database_errno(sqlite3 *handle, int code)
 
 static int run(struct database *database, const char *text)
 {
-    return database_errno(database->handle,
-                          sqlite3_exec(database->handle, text, NULL, NULL, NULL));
+    return database_errno(database->handle, sqlite3_exec(database->handle, text, NULL, NULL, NULL));
 }
 
 static int pragma_number(struct database *database, const char *text, int *ret)
@@ -139,8 +138,8 @@ int database_open(const char *path, struct database *database)
     if (r < 0)
         return r;
     int code = sqlite3_open_v2(path, &database->handle,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
-                                   SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
+                                   SQLITE_OPEN_EXRESCODE,
                                NULL);
     r = database_errno(database->handle, code);
     /* Exclusive, set before WAL: its index is then kept in this process's memory, and no second

@@ -50,7 +50,7 @@ static_assert(JOB_PARTITIONS_MAX <= 128, "a partition fits seven bits of an id")
 
 static const char *const texts[STATEMENT_COUNT] = {
     [KEY_FIND] = "SELECT number, digest, state, error_code FROM job"
-                       " WHERE uid=?1 AND client_key=?2",
+                 " WHERE uid=?1 AND client_key=?2",
     [KEY_FREE] = "UPDATE job SET client_key=NULL WHERE number=?1",
     [JOB_INSERT] = "INSERT INTO job(" JOB_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,"
                    "?12,?13,?14,?15,?16,?17,?18,?19)",
@@ -523,7 +523,8 @@ static int read_parts(struct database *database, struct journal_job *job, bool *
 int database_read(struct database *database, struct journal_job *job, bool with_parts,
                   bool *ret_is_damaged)
 {
-    struct reader reader = {statement_of(database, job->number ? JOB_BY_NUMBER : JOB_BY_KEY), false};
+    struct reader reader = {statement_of(database, job->number ? JOB_BY_NUMBER : JOB_BY_KEY),
+                            false};
     char client_key[CLIENT_KEY_BYTES_MAX + 1];
     *ret_is_damaged = false;
     memcpy(client_key, job->client_key, sizeof client_key);

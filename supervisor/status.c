@@ -62,6 +62,14 @@ static void write_flags(struct reply *reply, const struct supervisor *supervisor
         reply_string(reply, NULL, "not_mlocked");
     if (config->event_loop == LOOP_AUTO && loop_kind(supervisor->loop) == LOOP_PPOLL)
         reply_string(reply, NULL, "io_uring_refused");
+    if (supervisor->durable.journal &&
+        journal_health(supervisor->durable.journal) == JOURNAL_UNWRITABLE)
+        reply_string(reply, NULL, "journal_unwritable");
+    if (supervisor->durable.journal &&
+        journal_health(supervisor->durable.journal) == JOURNAL_BROKEN)
+        reply_string(reply, NULL, "journal_damaged");
+    if (supervisor->durable.was_set_aside)
+        reply_string(reply, NULL, "journal_set_aside");
     if (supervisor->spool.is_full)
         reply_string(reply, NULL, "spool_full");
     if (supervisor->intake.start_failures >= INTAKE_START_FAILURES_MAX)

@@ -520,8 +520,8 @@ TEST(a_restart_in_mid_writing_loses_nothing_that_was_confirmed)
         submit(i, "", "w");
     /* What the disk would hold if the process died here; the write-ahead log torn at its end. */
     ASSERT(mkdtemp(copy));
-    snprintf(command, sizeof command,
-             "cp %s/journal.db* %s/ && truncate -s -100 %s/journal.db-wal", folder, copy, copy);
+    snprintf(command, sizeof command, "cp %s/journal.db* %s/ && truncate -s -100 %s/journal.db-wal",
+             folder, copy, copy);
     ASSERT_INT(system(command), 0);
     tear_down();
     strcpy(folder, copy);
@@ -598,10 +598,8 @@ TEST_MAIN(CASE(what_was_accepted_comes_back_with_its_inputs_and_proofs),
           CASE(old_results_go_and_young_ones_stay),
           CASE(a_witness_is_gone_from_the_disk_when_its_job_has_ended),
           CASE(a_damaged_proof_is_refused_and_a_damaged_input_fails_its_job),
-          CASE(a_newer_schema_is_refused_and_left_alone),
-          CASE(an_empty_file_is_brought_up_to_date), CASE(what_is_no_database_is_set_aside),
-          CASE(the_rest_of_a_torn_database_is_taken_over),
+          CASE(a_newer_schema_is_refused_and_left_alone), CASE(an_empty_file_is_brought_up_to_date),
+          CASE(what_is_no_database_is_set_aside), CASE(the_rest_of_a_torn_database_is_taken_over),
           CASE(jobs_whose_inputs_are_torn_fail_and_the_rest_goes_on),
           CASE(a_restart_in_mid_writing_loses_nothing_that_was_confirmed),
-          CASE(attempts_survive_and_a_torn_record_does_not),
-          CASE(many_submits_share_a_transaction))
+          CASE(attempts_survive_and_a_torn_record_does_not), CASE(many_submits_share_a_transaction))

@@ -4,11 +4,12 @@ a damaged journal. Every proof that comes out of it is verified."""
 
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
 from harness import (CUZKCTL, CUZKD, Circuit, Daemon, Suite, expect, expect_equal, marked_processes,
-                     seeded_random, split_arrays, verify, wait_until)
+                     seeded_random, split_arrays, verify, wait_until, write_config)
 import rpc
 
 PARTITIONS = 6
@@ -231,6 +232,56 @@ def damaged_journal_is_set_aside(circuit):
         check_results(daemon, circuit, job, 1)
 
 
+def mount(folder):
+    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "tmpfs", folder],
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def can_mount():
+    with tempfile.TemporaryDirectory() as folder:
+        return mount(folder) and subprocess.run(["umount", folder]).returncode == 0
+
+
+def full_disk_stops_admission_and_recovers(circuit, large):
+    """The state folder on a disk of its own, which is filled to the last byte while a job runs."""
+    with Daemon(start=False) as daemon:
+        state = daemon.folder / "state"
+        spool = daemon.folder / "spool"
+        state.mkdir(mode=0o700)
+        expect(mount(state), "the disk is mounted")
+        try:
+            daemon.sections["Supervisor"]["SpoolDirectory"] = str(spool)
+            write_config(daemon.config, daemon.sections)
+            daemon.start()
+            daemon.add(circuit)
+            daemon.add(large)
+            with rpc.Client(daemon.socket) as client:
+                job = client.submit(large.label, witnesses(large, 100))
+                with open(state / "fill", "wb", buffering=0) as file:
+                    try:
+                        while True:
+                            file.write(bytes(1 << 20))
+                    except OSError:
+                        pass
+                wait_until(lambda: "journal_unwritable" in daemon.status()["flags"], 20, "the flag")
+                message = fails("busy", client.submit, circuit.label, witnesses(circuit, 1))
+                expect("disk" in message, message)
+                expect_equal(client.wait(job)["state"], "done", "a job that was there")
+                (state / "fill").unlink()
+                wait_until(lambda: not daemon.status()["flags"].count("journal_unwritable"), 20,
+                           "the flag goes")
+                after = client.submit(circuit.label, witnesses(circuit, 1))
+                expect_equal(client.wait(after)["state"], "done", "a job afterwards")
+            restart(daemon, "kill")
+            check_results(daemon, large, job, 100)
+            daemon.stop()
+        finally:
+            if daemon.process is not None:
+                kill(daemon)
+                daemon.process = None
+            subprocess.run(["umount", state])
+
+
 def newer_journal_ends_the_start(circuit):
     import sqlite3
     with Daemon() as daemon:
@@ -267,6 +318,11 @@ def main():
         suite.case("daemon_stops_and_leaves_nothing", daemon.stop)
     suite.case("results_are_kept_and_go_with_age", results_are_kept_and_go_with_age, small, large)
     suite.case("damaged_journal_is_set_aside", damaged_journal_is_set_aside, small)
+    if can_mount():
+        suite.case("full_disk_stops_admission_and_recovers", full_disk_stops_admission_and_recovers,
+                   small, large)
+    else:
+        suite.skip("full_disk_stops_admission_and_recovers", "a small disk cannot be mounted here")
     suite.case("newer_journal_ends_the_start", newer_journal_ends_the_start, small)
     suite.exit()
 
