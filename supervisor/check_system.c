@@ -237,8 +237,6 @@ bool check_unexplained(const struct supervisor *supervisor,
         ret[CHECK_DESCRIPTOR_PIDFD] -= circuit->helper != NULL;
         ret[CHECK_DESCRIPTOR_PIPE] -= circuit->helper != NULL;
     }
-    /* Of jobs that a start has taken up again and that were unfinished when it became ready. */
-    ret[CHECK_DESCRIPTOR_FILE] -= (int32_t)supervisor->inputs_open;
     for (const struct control_client *client = supervisor->control.clients; client;
          client = client->next)
         ret[CHECK_DESCRIPTOR_SOCKET] -= client->stream.fd >= 0;
