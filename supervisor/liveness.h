@@ -2,16 +2,8 @@
  * the caller (stalls.c) brings the time, what the worker is at and one figure that changes with
  * every unit of work done. One that advances, however slowly, is never stalled.
  *
- * What counts as progress in each stage, and how many times StallTimeout= it may stand still:
- *
- *   STARTING    slabs registered, steps of the known-answer proof; but a driver's start and the
- * first touch of a device are single calls: 2 CATCHING_UP turns of its loop, each of which takes
- * the descriptors sent: 1 WORKING     steps: every piece of a read, of checks, of evaluation (some
- * ms each); tasks of the pool behind the CPU backend; what a device has finished; pieces of keys: 1
- *   TRIMMING    malloc_trim is one call and takes minutes on a heap of hundreds of GiB: 5
- *   STOPPING    the process takes its mappings and registrations down, at some 20 ms a GiB, without
- *               a word: 1
- */
+ * What counts as progress in each stage, and how many times StallTimeout= it may stand still, is
+ * said with the stages below. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,10 +11,18 @@
 
 enum liveness_stage {
     LIVENESS_RESTING, /* nothing is expected of it */
+    /* Slabs registered; but a driver's start, the first touch of a device and the proof of known
+     * answer have no steps: twice. */
     LIVENESS_STARTING,
+    /* Turns of its loop, each of which takes the descriptors sent: once. */
     LIVENESS_CATCHING_UP,
+    /* Steps: every piece of a read, of checks, of evaluation (some ms each); tasks of the pool
+     * behind the CPU backend; what a device has finished; pieces of keys: once. */
     LIVENESS_WORKING,
+    /* malloc_trim is one call and takes minutes on a heap of hundreds of GiB: five times. */
     LIVENESS_TRIMMING,
+    /* The process takes its mappings and registrations down, at some 20 ms a GiB, without a word:
+     * once. */
     LIVENESS_STOPPING,
     LIVENESS_STAGE_COUNT,
 };

@@ -26,6 +26,7 @@ enum {
 
 static bool engine_turn(struct backend *backend);
 static bool engine_is_busy(struct backend *backend);
+static void note_move(struct backend *backend);
 
 void engine_ring(void *context)
 {
@@ -74,7 +75,7 @@ void *engine_run(void *context)
             pthread_mutex_unlock(&backend->mutex);
             did = engine_turn(backend);
             if (did)
-                atomic_fetch_add_explicit(&backend->moves, 1, memory_order_relaxed);
+                note_move(backend);
             pthread_mutex_lock(&backend->mutex);
         }
         if (!did && !backend->is_rung)
@@ -235,10 +236,18 @@ static bool reap_running(struct backend *backend, struct flight *flight)
     return true;
 }
 
+static void note_move(struct backend *backend)
+{
+    atomic_fetch_add_explicit(&backend->moves, 1, memory_order_relaxed);
+}
+
 static bool reap(struct backend *backend, struct flight *flight)
 {
     bool did = false;
-    switch (flight_get_state(backend, flight)) {
+    const enum flight_state state = flight_get_state(backend, flight);
+    if ((state == FLIGHT_UPLOADING || state == FLIGHT_RUNNING) && flight_moves(backend, flight))
+        note_move(backend);
+    switch (state) {
     case FLIGHT_UPLOADING:
         if (!flight_has_witness(backend, flight))
             return false;

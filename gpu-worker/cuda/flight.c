@@ -57,7 +57,7 @@ void flight_upload(struct backend *backend, struct flight *flight, int witness, 
 {
     const struct slab_layout layout = prepared_slab_layout(flight->key->prepared);
     flight->witness = witness;
-    flight->marked = 0;
+    flight->marked = flight->passed = 0;
     work_on(work, "uploading a witness");
     flight_mark(backend, flight, MARK_UPLOAD_BEGIN, work);
     work_upload(work, flight_witness(backend, flight),
@@ -250,6 +250,16 @@ bool flight_has_ended(struct backend *backend, const struct flight *flight)
     return happened(backend, flight, MARK_WITNESS_END) &&
            happened(backend, flight, MARK_QUOTIENT_END) &&
            (!flight->partition.has_evaluations || happened(backend, flight, MARK_UPLOAD_END));
+}
+
+bool flight_moves(struct backend *backend, struct flight *flight)
+{
+    const uint32_t before = flight->passed;
+    for (unsigned which = 0; which < MARK_COUNT; which++) {
+        if (!(flight->passed >> which & 1) && happened(backend, flight, (enum flight_mark)which))
+            flight->passed |= 1u << which;
+    }
+    return flight->passed != before;
 }
 
 /* What is told. */

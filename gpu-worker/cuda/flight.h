@@ -61,6 +61,7 @@ struct flight {
     uint8_t *sums_host; /* pinned, private; one set of sums a chunk */
     int witness;        /* buffer, -1: none */
     uint32_t marked;    /* bits: which marks are recorded since it was begun */
+    uint32_t passed;    /* and which of them flight_moves has seen happen */
     bool is_upload_told, is_witness_free;
     uint64_t launch; /* counts launches: the lower one is ahead */
     enum backend_fault fault;
@@ -97,3 +98,5 @@ bool flight_is_uploaded(struct backend *backend, const struct flight *flight);
 bool flight_has_consumed(struct backend *backend, const struct flight *flight);
 bool flight_is_in_last_phase(struct backend *backend, const struct flight *flight);
 bool flight_has_ended(struct backend *backend, const struct flight *flight);
+/* Whether one more mark has happened since it was asked last: it is slow, but does not hang. */
+bool flight_moves(struct backend *backend, struct flight *flight);

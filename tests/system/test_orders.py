@@ -13,6 +13,7 @@ import harness
 from harness import (BUILD, Circuit, Daemon, Suite, expect, expect_equal, split_arrays, verify,
                      wait_until)
 
+STUB = BUILD / "tests" / "gpu-worker" / "stub" / "libcuzk-stub.so"
 PARTITIONS = 40
 STALL_S = 3 * harness.PATIENCE
 
@@ -259,6 +260,29 @@ exit 1
     daemon.ctl_ok("restart", "finalizer-0")
 
 
+def device_that_hangs_is_found(circuit):
+    """A stand-in for a card, whose 28th sum never ends: the worker's loop turns all the same. Its
+    plug-in is a file of the test's own."""
+    with Daemon({"Supervisor": {"StallTimeout": f"{int(1000 * STALL_S)}ms"},
+                 "GPU": {"Backend": "cuda"}}, start=False) as daemon:
+        plugin = daemon.folder / "plugin.so"
+        shutil.copy(STUB, plugin)
+        daemon.environment.update(CUZK_TEST_PLUGIN=str(plugin), CUZK_STUB="hang=msm_sum:28")
+        daemon.start()
+        daemon.add(circuit)
+        # Twenty sums are of the start. The second partition hangs, with the third in hand; alone the
+        # second is proved and the third hangs; alone it is proved.
+        job = submit(daemon, circuit, 3)
+        expect_all_proved(daemon, circuit, job, 3, attempts_max=1)
+        expect("makes no progress for" in daemon.log(), "the reason is logged")
+        expect_equal(worker(daemon, "gpu-0")["restarts"], 2, "restarts")
+        pid = worker(daemon, "gpu-0")["pid"]
+        plugin.rename(daemon.folder / "away")
+        result = daemon.ctl("restart", "gpu-0")
+        expect(result.code == 1 and "plugin.so" in result.err, str(result))
+        expect_equal(worker(daemon, "gpu-0")["pid"], pid, "process")
+
+
 def recycled_by_partitions(circuit):
     sections = {"Synthesis": {"Workers": 2, "Threads": 1, "RecycleAfter": 5},
                 "GPU": {"RecycleAfter": 10}, "Finalizer": {"RecycleAfter": 5}}
@@ -325,6 +349,7 @@ def main():
         suite.case("nothing_is_left_behind_by_stalls", daemon.expect_back_to, before)
         suite.case("daemon_with_stalls_stops", daemon.stop)
     suite.case("programs_are_picked_up", programs_are_picked_up, circuit)
+    suite.case("device_that_hangs_is_found", device_that_hangs_is_found, circuit)
     suite.case("recycled_by_partitions", recycled_by_partitions, circuit)
     suite.exit()
 

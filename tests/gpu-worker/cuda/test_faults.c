@@ -141,6 +141,44 @@ TEST(a_lost_callback_costs_time_and_nothing_else)
     ASSERT(rig_close(&rig));
 }
 
+/* How often the figure changes until the partition has ended, or in so many looks without an end.
+ */
+static unsigned moves_of(struct rig *rig, unsigned looks, bool *ret_has_ended)
+{
+    uint64_t last = ops->progress(rig->backend);
+    unsigned moves = 0;
+    *ret_has_ended = false;
+    for (unsigned i = 0; i < looks && !*ret_has_ended; i++) {
+        while (ops->poll(rig->backend, &rig->last))
+            *ret_has_ended |= rig->last.kind == BACKEND_PROVED;
+        usleep(10000);
+        moves += ops->progress(rig->backend) != last;
+        last = ops->progress(rig->backend);
+    }
+    return moves;
+}
+
+TEST(a_slow_card_moves_and_one_that_hangs_does_not)
+{
+    struct rig rig;
+    bool has_ended;
+    ready(&rig, "", &curve_bn254, 4, 1);
+    stub_add("slow=msm_sum:150");
+    ASSERT_INT(rig_start(&rig, 0, 1), 0);
+    /* Each sum is seen to end, though no event tells of it before the last one. */
+    ASSERT(moves_of(&rig, 6000, &has_ended) >= 5);
+    ASSERT(has_ended);
+    stub_heal();
+    stub_add("hang=msm_sum:1");
+    ASSERT_INT(rig_start(&rig, 0, 2), 0);
+    moves_of(&rig, 50, &has_ended); /* until it hangs */
+    ASSERT_INT(moves_of(&rig, 50, &has_ended), 0);
+    ASSERT(!has_ended);
+    stub_heal();
+    ASSERT(rig_event(&rig, BACKEND_PROVED));
+    ASSERT(rig_close(&rig));
+}
+
 TEST(a_wrong_result_reaches_the_known_answer_and_the_partition_it_belongs_to)
 {
     struct rig rig;
@@ -317,6 +355,7 @@ TEST_MAIN(CASE(an_error_that_kills_the_context_is_told_once_and_nothing_is_touch
           CASE(a_context_that_dies_in_a_load_or_a_registration_is_lost_too),
           CASE(another_error_fails_its_partition_and_the_rest_goes_on),
           CASE(a_lost_callback_costs_time_and_nothing_else),
+          CASE(a_slow_card_moves_and_one_that_hangs_does_not),
           CASE(a_wrong_result_reaches_the_known_answer_and_the_partition_it_belongs_to),
           CASE(calls_return_while_the_device_hangs),
           CASE(a_partition_may_be_cancelled_at_every_moment),
