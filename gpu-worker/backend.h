@@ -140,8 +140,8 @@ struct backend_ops {
 
     /* Makes a slab readable to the device (registration). NULL where host memory needs none.
      * attach_slab: 0, then SLAB_ATTACHED or SLAB_REFUSED. detach_slab: -EBUSY while a held
-     * partition lies in it; otherwise waits until the device lets go of it, so that the caller may
-     * unmap. -EIO, -ETIMEDOUT: it does not; LOST follows the first. */
+     * partition lies in it that is not UPLOADED; otherwise waits until the device lets go of it, so
+     * that the caller may unmap. -EIO, -ETIMEDOUT: it does not; LOST follows the first. */
     int (*attach_slab)(struct backend *backend, uint32_t index, const void *memory, size_t bytes);
     int (*detach_slab)(struct backend *backend, uint32_t index);
 

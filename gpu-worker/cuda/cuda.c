@@ -365,7 +365,7 @@ static int cuda_start(struct backend *backend, const struct backend_partition *p
     if (error == 0) {
         place->partition = *partition;
         place->key = backend->keys[partition->key];
-        place->is_cancelled = false;
+        place->is_cancelled = place->has_left_slab = false;
         place->state = FLIGHT_QUEUED;
     }
     pthread_mutex_unlock(&backend->mutex);

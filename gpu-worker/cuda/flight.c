@@ -288,6 +288,8 @@ static void tell(struct backend *backend, struct flight *flight, enum backend_ev
             event.end_ns = event.begin_ns;
     }
     pthread_mutex_lock(&backend->mutex);
+    if (kind == BACKEND_UPLOADED)
+        flight->has_left_slab = true;
     outbox_post(&backend->outbox, &event);
     pthread_mutex_unlock(&backend->mutex);
 }

@@ -50,6 +50,7 @@ struct flight {
     /* The mutex's. */
     enum flight_state state;
     bool is_cancelled;
+    bool has_left_slab; /* UPLOADED is told: it may be let go of while this one still computes */
     /* Written by the owner before FLIGHT_QUEUED, constant until FLIGHT_FREE. */
     struct backend_partition partition;
     struct key *key;

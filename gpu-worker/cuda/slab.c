@@ -79,7 +79,7 @@ int slab_detach(struct backend *backend, uint32_t index)
     int error = 0;
     pthread_mutex_lock(&backend->mutex);
     for (unsigned i = 0; i < BACKEND_PARTITIONS_MAX; i++)
-        if (backend->flights[i].state != FLIGHT_FREE &&
+        if (backend->flights[i].state != FLIGHT_FREE && !backend->flights[i].has_left_slab &&
             backend->flights[i].partition.slab_index == index)
             error = -EBUSY;
     if (error == 0 && !slab_wait(backend, slab, SLAB_ATTACHING))

@@ -96,6 +96,25 @@ TEST(a_slab_in_use_is_not_let_go_of)
     ASSERT(rig_close(&rig));
 }
 
+/* Who needs the slab for another partition, or for nobody, need not wait for this one's sums. */
+TEST(a_slab_is_let_go_of_once_its_partition_is_uploaded)
+{
+    struct rig rig;
+    opens(&rig, "");
+    rig_make(&rig, &curve_bn254, 3, 2);
+    ASSERT(rig_load(&rig) && rig_attach(&rig));
+    stub_add("hang=msm_sum:1");
+    ASSERT_INT(rig_start(&rig, 0, 0), 0);
+    do
+        ASSERT(rig_next(&rig, 10000));
+    while (rig.last.kind != BACKEND_UPLOADED);
+    ASSERT_INT(ops->detach_slab(rig.backend, 0), 0);
+    ASSERT_INT(ops->detach_slab(rig.backend, 1), 0);
+    stub_heal();
+    ASSERT(rig_event(&rig, BACKEND_PROVED));
+    ASSERT(rig_close(&rig));
+}
+
 /* Every driver call that open makes fails once. */
 TEST(an_open_that_fails_anywhere_holds_nothing)
 {
@@ -265,7 +284,8 @@ TEST(a_card_that_is_held_is_not_touched)
 TEST_MAIN(CASE(every_slab_is_registered_once_and_let_go_of),
           CASE(a_slab_that_cannot_be_registered_is_refused_and_nothing_of_it_stays),
           CASE(memory_that_cannot_be_pinned_is_read_all_the_same_where_that_is_allowed),
-          CASE(a_slab_in_use_is_not_let_go_of), CASE(an_open_that_fails_anywhere_holds_nothing),
+          CASE(a_slab_in_use_is_not_let_go_of),
+          CASE(a_slab_is_let_go_of_once_its_partition_is_uploaded), CASE(an_open_that_fails_anywhere_holds_nothing),
           CASE(a_load_that_fails_anywhere_leaves_the_rest_as_it_was),
           CASE(a_key_that_fits_no_card_is_refused_with_need_and_free),
           CASE(keys_come_and_go_without_a_call_of_the_allocator),
