@@ -173,6 +173,8 @@ static void explain_worker(const struct worker *worker, int32_t counts[CHECK_DES
     counts[CHECK_DESCRIPTOR_EVENTFD] -= (worker->bell_in >= 0) + (worker->bell_out >= 0);
     counts[CHECK_DESCRIPTOR_SOCKET] -= worker->courier >= 0;
     counts[CHECK_DESCRIPTOR_PIDFD] -= worker->child.pidfd >= 0;
+    counts[CHECK_DESCRIPTOR_PIDFD] -= worker_check_is_open(worker);
+    counts[CHECK_DESCRIPTOR_PIPE] -= worker_check_is_open(worker);
     counts[CHECK_DESCRIPTOR_FILE] -= worker->cgroup.is_open ? 2 : 0; /* its folder, its list */
 }
 
