@@ -25,6 +25,7 @@ static const struct {
     [CHECK_DESCRIPTORS] = {"descriptors", check_descriptors, true},
     [CHECK_MEMORY] = {"memory", check_memory, false},
     [CHECK_SPOOL] = {"spool", check_spool, true},
+    [CHECK_JOURNAL] = {"journal", check_journal, true},
 };
 
 const char *check_item_to_string(enum check_item item)
@@ -93,12 +94,22 @@ static bool intake_rests(const struct supervisor *supervisor)
     return true;
 }
 
+static bool journal_rests(const struct supervisor *supervisor)
+{
+    const struct durable *durable = &supervisor->durable;
+    struct journal_figures figures;
+    if (!durable->journal)
+        return true;
+    journal_figures(durable->journal, &figures);
+    return figures.queued == 0 && durable->fetches == 0 && !durable->is_expiring;
+}
+
 /* No partition is anywhere, nobody comes or goes, no descriptor is on its way to a request. */
 static bool is_idle(const struct supervisor *supervisor)
 {
     if (supervisor->phase != SUPERVISOR_SERVING || supervisor->slots.free_count != SLOTS_MAX ||
         supervisor->jobs.active.count > 0 || supervisor->jobs.settling_count > 0 ||
-        supervisor->admission.ticket_count > 0 || supervisor->durable.fetches > 0 ||
+        supervisor->admission.ticket_count > 0 || !journal_rests(supervisor) ||
         supervisor->resize.is_open || !intake_rests(supervisor))
         return false;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {

@@ -24,6 +24,7 @@ enum check_item {
     CHECK_DESCRIPTORS, /* by kind: no more and no fewer than the records explain */
     CHECK_MEMORY,      /* slabs and keys have the size and the pages they are to have */
     CHECK_SPOOL,       /* no file that nobody wants, and bytes and files as counted */
+    CHECK_JOURNAL,     /* what has ended there and what has not, as counted */
     CHECK_ITEM_COUNT,
 };
 
@@ -72,7 +73,7 @@ void check_run(const struct supervisor *supervisor, struct check_report *ret);
 /* The value of the reply. */
 void check_write(struct reply *reply, const struct supervisor *supervisor);
 
-/* ---- for the parts of it: check_records.c, check_system.c ---- */
+/* ---- for the parts of it: check_records.c, check_system.c, check_journal.c ---- */
 
 /* Counts a fault; the first one's text stays. */
 void check_fault(struct check_finding *finding, const char *format, ...)
@@ -93,6 +94,7 @@ void check_counters(const struct supervisor *supervisor, struct check_finding *f
 void check_processes(const struct supervisor *supervisor, struct check_finding *finding);
 void check_descriptors(const struct supervisor *supervisor, struct check_finding *finding);
 void check_memory(const struct supervisor *supervisor, struct check_finding *finding);
+void check_journal(const struct supervisor *supervisor, struct check_finding *finding);
 void check_spool(const struct supervisor *supervisor, struct check_finding *finding);
 /* False when /proc cannot be read. */
 bool check_unexplained(const struct supervisor *supervisor,

@@ -402,13 +402,47 @@ TEST(finds_a_file_in_the_spool_that_nobody_wants)
     rig_down();
 }
 
-TEST_MAIN(
-    CASE(random_work_with_deaths_and_cancels_breaks_nothing),
-    CASE(an_idle_service_is_said_to_be_idle_and_a_busy_one_busy),
-    CASE(finds_a_slot_that_is_lost_or_free_twice), CASE(finds_a_slot_in_the_wrong_queue_or_in_none),
-    CASE(finds_a_slab_that_nobody_has_or_two_have), CASE(finds_a_table_that_miscounts),
-    CASE(finds_an_owner_without_its_slot_and_a_slot_without_its_owner),
-    CASE(finds_a_partition_that_went_missing), CASE(finds_counts_of_circuits_and_bytes_that_drift),
-    CASE(finds_a_child_that_nobody_knows), CASE(finds_a_worker_that_is_said_to_run_and_does_not),
-    CASE(finds_descriptors_that_leak_or_were_closed_by_kind), CASE(finds_a_slab_without_its_memory),
-          CASE(finds_a_file_in_the_spool_that_nobody_wants))
+TEST(finds_a_journal_that_counts_fewer_jobs_than_memory)
+{
+    struct supervisor *supervisor = &rig.supervisor;
+    struct journal_note note;
+    char file[128];
+    rig_up();
+    uint64_t number = rig_submit(&rig, 1, REQUEST_PRIORITY_NORMAL);
+    struct job *job = jobs_find(&supervisor->jobs, number);
+    for (int turn = 0; turn < 50 && !job_is_terminal(job); turn++) {
+        rig_turn(&rig);
+        for (unsigned i = 0; i < RIG_WORKERS; i++) {
+            if (rig.workers[i].held_count > 0)
+                answer_one(i);
+        }
+    }
+    ASSERT_INT(journal_open(rig.folder, &supervisor->durable.journal, &note), 0);
+    assert_fine();
+    ASSERT_INT(report.findings[CHECK_JOURNAL].outcome, CHECK_FINE);
+    job->is_journalled = true;
+    assert_broken(CHECK_JOURNAL, "1 jobs in memory have ended in the journal, which counts 0");
+    job->is_journalled = false;
+    journal_close(supervisor->durable.journal);
+    supervisor->durable.journal = NULL;
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(file, sizeof file, "%s/journal.db%s", rig.folder, ends[i]);
+        unlink(file);
+    }
+    rig_down();
+}
+
+TEST_MAIN(CASE(random_work_with_deaths_and_cancels_breaks_nothing),
+          CASE(an_idle_service_is_said_to_be_idle_and_a_busy_one_busy),
+          CASE(finds_a_slot_that_is_lost_or_free_twice),
+          CASE(finds_a_slot_in_the_wrong_queue_or_in_none),
+          CASE(finds_a_slab_that_nobody_has_or_two_have), CASE(finds_a_table_that_miscounts),
+          CASE(finds_an_owner_without_its_slot_and_a_slot_without_its_owner),
+          CASE(finds_a_partition_that_went_missing),
+          CASE(finds_counts_of_circuits_and_bytes_that_drift),
+          CASE(finds_a_child_that_nobody_knows),
+          CASE(finds_a_worker_that_is_said_to_run_and_does_not),
+          CASE(finds_descriptors_that_leak_or_were_closed_by_kind),
+          CASE(finds_a_slab_without_its_memory), CASE(finds_a_file_in_the_spool_that_nobody_wants),
+          CASE(finds_a_journal_that_counts_fewer_jobs_than_memory))

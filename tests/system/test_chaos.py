@@ -241,7 +241,8 @@ def back_to_the_start(daemon, before, sections):
     daemon.sections.update({name: dict(keys) for name, keys in sections.items()})
     write_config(daemon.config, daemon.sections)
     daemon.ctl_ok("reload")
-    daemon.ctl_ok("resume", "all")  # one may have been drained, removed and put back
+    # One may have been drained, removed and put back; one may still be on its way out.
+    wait_until(lambda: daemon.ctl("resume", "all").code == 0, 30, "all workers are resumed")
     daemon.expect_sound(idle=True)
     daemon.expect_back_to(before)
     daemon.expect_sound(idle=True)
