@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/check.h"
+#include "runtime/clock.h"
 #include "runtime/close_later.h"
 #include "runtime/log.h"
 #include "runtime/vault.h"
@@ -22,6 +23,7 @@
 enum {
     /* One order to a process at a time; one that never stops talking holds up nothing else. */
     INTAKE_PACKETS_A_TURN = 64,
+    INTAKE_END_MS = 1000, /* for all to die when the supervisor ends */
 };
 
 enum intake_file_state {
@@ -99,7 +101,7 @@ static void worker_kill(struct intake_worker *worker)
 {
     worker->state = INTAKE_DOOMED;
     worker->batch = NULL;
-    worker->deadline_ns = UINT64_MAX;
+    worker->deadline_ns = after(worker->supervisor, INTAKE_LOST_MS);
     child_kill(&worker->child, SIGKILL);
 }
 
@@ -153,6 +155,7 @@ static void take_apart(struct intake_worker *worker)
         close(worker->socket);
     worker->socket = -1;
     worker->batch = NULL;
+    worker->is_lost = false;
     worker->asked = worker->progress = (struct intake_packet){0};
     worker->deadline_ns = UINT64_MAX;
     worker->state = INTAKE_DOWN;
@@ -264,13 +267,31 @@ int intake_init(struct supervisor *supervisor)
     return 0;
 }
 
+/* Kills all at once, and waits a moment for their death. One that the kernel keeps is left. */
+static void kill_all(struct intake *intake)
+{
+    const uint64_t until_ns = clock_now_ns() + INTAKE_END_MS * UINT64_C(1000000);
+    for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {
+        if (intake->workers[i].state != INTAKE_DOWN)
+            child_kill(&intake->workers[i].child, SIGKILL);
+    }
+    for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {
+        struct intake_worker *worker = &intake->workers[i];
+        struct pollfd death = {.fd = worker->child.pidfd, .events = POLLIN};
+        uint64_t now_ns = clock_now_ns();
+        int left_ms = until_ns > now_ns ? (int)((until_ns - now_ns) / 1000000) + 1 : 0;
+        if (worker->state == INTAKE_DOWN)
+            continue;
+        if (worker->child.pid && poll(&death, 1, left_ms) == 0)
+            child_abandon(&worker->child);
+        take_apart(worker);
+    }
+}
+
 void intake_destroy(struct supervisor *supervisor)
 {
     struct intake *intake = &supervisor->intake;
-    for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {
-        if (intake->workers[i].state != INTAKE_DOWN)
-            take_apart(&intake->workers[i]);
-    }
+    kill_all(intake);
     while (intake->first)
         batch_dissolve(supervisor, intake->first, false);
     free(intake->environment);
@@ -280,11 +301,27 @@ void intake_destroy(struct supervisor *supervisor)
 
 /* ---- which file next ---- */
 
-static uint32_t files_of_user(const struct intake *intake, uid_t uid)
+/* Processes at the files of a uid; those that were killed over one are, until they are dead. */
+static uint32_t count_of_user(const struct intake *intake, uid_t uid, bool only_lost)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {
+        const struct intake_worker *worker = &intake->workers[i];
+        bool counts =
+            worker->is_lost ||
+            (!only_lost && (worker->state == INTAKE_AT_WORK || worker->state == INTAKE_DOOMED));
+        count += counts && worker->asked.kind == INTAKE_COPY && worker->uid == uid;
+    }
+    return count;
+}
+
+/* All but those that have been killed. */
+static uint32_t count_active(const struct intake *intake)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++)
-        count += intake->workers[i].batch && intake->workers[i].batch->uid == uid;
+        count +=
+            intake->workers[i].state != INTAKE_DOWN && intake->workers[i].state != INTAKE_DOOMED;
     return count;
 }
 
@@ -295,7 +332,7 @@ static struct intake_batch *next_batch(const struct intake *intake)
     struct intake_batch *best = NULL;
     for (struct intake_batch *batch = intake->first; batch; batch = batch->next) {
         if (batch->waiting_count == 0 || batch->start_error < 0 ||
-            files_of_user(intake, batch->uid) >= INTAKE_USER_MAX)
+            count_of_user(intake, batch->uid, false) >= INTAKE_USER_MAX)
             continue;
         if (!best || batch->copying_count < best->copying_count)
             best = batch;
@@ -342,6 +379,7 @@ static void order(struct intake_worker *worker, struct intake_batch *batch)
         return; /* its end is closed: the notice of its death is on the way */
     worker->state = INTAKE_AT_WORK;
     worker->batch = batch;
+    worker->uid = batch->uid;
     worker->file = i;
     worker->deadline_ns = piece_deadline(supervisor, INTAKE_COPYING);
     batch->states[i] = INTAKE_FILE_COPYING;
@@ -386,11 +424,11 @@ static uint32_t wanted_count(const struct intake *intake)
 {
     uint32_t count = 0;
     for (const struct intake_batch *batch = intake->first; batch; batch = batch->next) {
-        uint32_t used = files_of_user(intake, batch->uid);
+        uint32_t used = count_of_user(intake, batch->uid, false);
         uint32_t share = used < INTAKE_USER_MAX ? INTAKE_USER_MAX - used : 0;
         count += batch->waiting_count < share ? batch->waiting_count : share;
-        if (count >= INTAKE_WORKERS_MAX)
-            return INTAKE_WORKERS_MAX;
+        if (count >= INTAKE_ACTIVE_MAX)
+            return INTAKE_ACTIVE_MAX;
     }
     return count;
 }
@@ -650,10 +688,32 @@ static void worker_tick(struct intake_worker *worker)
     case INTAKE_AT_WORK:
         too_late(worker);
         break;
+    case INTAKE_DOOMED:
+        log_warn("cuzk-intake (process %d) was killed and does not die: the kernel waits for the "
+                 "file system of a file that uid %u sent; end that file system's server",
+                 (int)worker->child.pid, (unsigned)worker->uid);
+        worker->is_lost = true;
+        break;
     case INTAKE_DOWN:
     case INTAKE_LEAVING:
-    case INTAKE_DOOMED:
         break;
+    }
+}
+
+/* Whose files have cost so many processes that none is left for him, is not kept waiting. */
+static void refuse_losers(struct supervisor *supervisor)
+{
+    struct intake *intake = &supervisor->intake;
+    struct intake_batch *batch = intake->first;
+    while (batch) {
+        if (count_of_user(intake, batch->uid, true) < INTAKE_USER_MAX) {
+            batch = batch->next;
+            continue;
+        }
+        batch_end(supervisor, batch, -EAGAIN,
+                  "earlier files of this user hang in their file system, and the processes that "
+                  "read them with it; end its server");
+        batch = intake->first;
     }
 }
 
@@ -664,7 +724,8 @@ static void starts_run(struct supervisor *supervisor)
     uint32_t wanted = wanted_count(intake);
     if (wanted == 0 && count_state(intake, INTAKE_AT_WORK) == 0)
         wanted = 1; /* the one that always runs */
-    while (coming < wanted && supervisor->now_ns >= intake->start_at_ns) {
+    while (coming < wanted && supervisor->now_ns >= intake->start_at_ns &&
+           count_active(intake) < INTAKE_ACTIVE_MAX) {
         struct intake_worker *worker = find_state(intake, INTAKE_DOWN);
         if (!worker)
             return;
@@ -697,6 +758,7 @@ void intake_tick(struct supervisor *supervisor)
     tell_start_errors(supervisor);
     for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++)
         worker_tick(&intake->workers[i]);
+    refuse_losers(supervisor);
     orders_run(supervisor);
     starts_run(supervisor);
 }
@@ -720,7 +782,7 @@ void intake_figures(const struct supervisor *supervisor, struct intake_figures *
 {
     const struct intake *intake = &supervisor->intake;
     *ret = (struct intake_figures){
-        .processes = INTAKE_WORKERS_MAX - count_state(intake, INTAKE_DOWN),
+        .processes = count_active(intake),
         .deaths = intake->deaths,
         .files_copied = intake->files_copied,
         .bytes_copied = intake->bytes_copied,
@@ -729,4 +791,6 @@ void intake_figures(const struct supervisor *supervisor, struct intake_figures *
         ret->copying += batch->copying_count;
         ret->waiting += batch->waiting_count;
     }
+    for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++)
+        ret->lost += intake->workers[i].is_lost;
 }

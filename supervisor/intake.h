@@ -20,8 +20,12 @@
 struct supervisor;
 
 enum {
-    INTAKE_WORKERS_MAX = 8,
-    INTAKE_USER_MAX = 4, /* of them at the files of one uid: who sends files that hang, waits */
+    INTAKE_ACTIVE_MAX = 8,
+    INTAKE_USER_MAX = 4, /* at the files of one uid: who sends files that hang, waits */
+    /* With those that were killed and do not die: the kernel waits for the file system of a file
+     * that they had open. */
+    INTAKE_WORKERS_MAX = 64,
+    INTAKE_LOST_MS = 3000, /* after its kill a process counts as one of those */
     INTAKE_TRIES_MAX = 2,
     INTAKE_IDLE_MS = 2000,      /* then all but one end */
     INTAKE_START_MS = 10000,    /* until READY */
@@ -79,8 +83,10 @@ struct intake_worker {
     /* AT_WORK and, for what is to be removed behind it, DOOMED */
     struct intake_batch *batch; /* NULL: nobody waits for it any more */
     uint32_t file;
+    uid_t uid; /* of that batch */
     struct intake_packet asked, progress;
     uint64_t deadline_ns; /* of the state */
+    bool is_lost;         /* DOOMED, for INTAKE_LOST_MS now */
 };
 
 struct intake {
@@ -109,7 +115,8 @@ void intake_tick(struct supervisor *supervisor);
 uint64_t intake_deadline(const struct supervisor *supervisor);
 
 struct intake_figures {
-    uint32_t processes, copying, waiting; /* files */
+    uint32_t processes, lost;
+    uint32_t copying, waiting; /* files */
     uint32_t deaths;
     uint64_t files_copied, bytes_copied;
 };

@@ -374,6 +374,7 @@ static void write_spool(struct reply *reply, const struct supervisor *supervisor
     reply_integer(reply, "free_bytes", spool.free_bytes);
     reply_bool(reply, "is_full", spool.is_full);
     reply_integer(reply, "processes", intake.processes);
+    reply_integer(reply, "lost", intake.lost);
     reply_integer(reply, "deaths", intake.deaths);
     reply_integer(reply, "copying", intake.copying);
     reply_integer(reply, "waiting", intake.waiting);

@@ -293,17 +293,55 @@ TEST(the_client_is_told_what_is_wrong_with_its_file)
     close_all();
 }
 
+/* Processes that are killed and do not die, as in a file system that hangs: here, stopped ones
+ * whose death is not looked at. */
+TEST(who_has_lost_many_processes_is_refused_and_others_are_not)
+{
+    open_all();
+    for (uint64_t i = 0; i < INTAKE_USER_MAX; i++) {
+        struct intake_batch *batch = begin_large(80 + i);
+        struct intake_worker *worker = at_work();
+        loop_remove(supervisor.loop, &worker->death_watch);
+        worker->death_watch.on_ready = NULL;
+        intake_cancel(&supervisor, batch);
+        free(batch);
+        supervisor.now_ns = worker->deadline_ns;
+        intake_tick(&supervisor);
+        ASSERT(worker->is_lost);
+    }
+    struct intake_batch *batch = make_batch(90, 0), *other = make_batch(91, 1);
+    add(batch, make_file(5, NULL));
+    intake_start(&supervisor, batch);
+    TURN_UNTIL(done.count);
+    ASSERT_INT(done.result, -EAGAIN);
+    ASSERT(strstr(done.why, "hang"));
+    free(batch);
+    add(other, make_file(5, NULL));
+    memset(&done, 0, sizeof done);
+    intake_start(&supervisor, other);
+    TURN_UNTIL(done.count);
+    ASSERT_INT(done.result, 0);
+    end_job(other);
+    struct intake_figures now;
+    intake_figures(&supervisor, &now);
+    ASSERT_INT(now.lost, INTAKE_USER_MAX);
+    intake_destroy(&supervisor);
+    for (uint32_t i = 0; i < INTAKE_USER_MAX; i++)
+        spool_file_remove(&supervisor, 80 + i, 0, false);
+    close_all();
+}
+
 TEST(one_user_never_has_all_processes)
 {
-    struct intake_batch *batches[2 * INTAKE_WORKERS_MAX];
+    struct intake_batch *batches[2 * INTAKE_ACTIVE_MAX];
     uint32_t busy = 0;
     open_all();
-    for (int i = 0; i < 2 * INTAKE_WORKERS_MAX; i++) {
+    for (int i = 0; i < 2 * INTAKE_ACTIVE_MAX; i++) {
         batches[i] = make_batch(40 + (uint64_t)i, 5);
         add(batches[i], make_file(MIB, NULL));
         intake_start(&supervisor, batches[i]);
     }
-    while (done.count < 2 * INTAKE_WORKERS_MAX) {
+    while (done.count < 2 * INTAKE_ACTIVE_MAX) {
         busy = 0;
         for (int i = 0; i < INTAKE_WORKERS_MAX; i++)
             busy += supervisor.intake.workers[i].state == INTAKE_AT_WORK;
@@ -311,7 +349,7 @@ TEST(one_user_never_has_all_processes)
         turn();
     }
     ASSERT_INT(done.result, 0);
-    for (int i = 0; i < 2 * INTAKE_WORKERS_MAX; i++)
+    for (int i = 0; i < 2 * INTAKE_ACTIVE_MAX; i++)
         end_job(batches[i]);
     /* and go again when there is nothing to do */
     struct intake_figures now;
@@ -319,7 +357,7 @@ TEST(one_user_never_has_all_processes)
         turn();
         intake_figures(&supervisor, &now);
     } while (now.processes > 1);
-    ASSERT_INT(now.files_copied, 2 * INTAKE_WORKERS_MAX);
+    ASSERT_INT(now.files_copied, 2 * INTAKE_ACTIVE_MAX);
     ASSERT_INT(now.deaths, 0);
     close_all();
 }
@@ -450,6 +488,7 @@ int main(void)
         CASE(a_file_that_hangs_is_given_up_and_others_go_on),
         CASE(a_cancelled_batch_leaves_nothing),
         CASE(the_client_is_told_what_is_wrong_with_its_file),
+        CASE(who_has_lost_many_processes_is_refused_and_others_are_not),
         CASE(one_user_never_has_all_processes),
         CASE(a_program_that_does_not_start_keeps_nobody_waiting),
         CASE(what_nobody_wants_is_collected_and_the_rest_is_counted),
