@@ -37,6 +37,7 @@ static const struct subcommand subcommands[] = {
     {"make-key", run_make_key, "make a proving key with known toxic waste (tests only)"},
     {"math", bench_math, "number-theoretic transforms and multi-scalar multiplications by size"},
     {"ring", bench_ring, "ring operations, hand-off between processes, slab-fill bandwidth"},
+    {"spool", bench_spool, "a file into the spool, beside a plain copy and a bare digest"},
     {"pipeline", bench_pipeline, "whether a daemon under load keeps its GPU busy, and why not"},
 };
 
