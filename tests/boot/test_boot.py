@@ -10,7 +10,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -26,7 +28,10 @@ KINDS = ("synth", "gpu", "finalizer")
 SLABS, SLAB_MIB = 3, 2
 PAGES = 32  # of 2 MiB that the host is asked for, so that their return is seen
 PAGE_POOL = Path("/proc/sys/vm/nr_hugepages")
-CONFIG = """[Ring]
+CONFIG = """[Supervisor]
+StallTimeout=3s
+
+[Ring]
 HugePages={pages}
 Slabs={slabs}
 SlabSize={mib}M
@@ -49,7 +54,8 @@ class Boot:
 
     def __init__(self, container, circuit):
         self.container, self.circuit = container, circuit
-        self.jobs = []  # all that were accepted
+        self.keys = []  # client keys of all jobs
+        self.lock = threading.Lock()
         self.expected = []  # patterns of warnings that the cases have asked for
         self.has_pages = huge_pages()[1] >= PAGES
         self.pages_before = huge_pages_used()
@@ -67,19 +73,24 @@ class Boot:
         expect(result.code == 0, lambda: f"cuzkctl {' '.join(map(str, arguments))}: {result}")
         return result.json()
 
-    def submit(self, count=4, *more):
-        witnesses = [x for i in range(count)
-                     for x in ("--witness", f"/fixtures/{self.circuit.label}/w{i % 2 + 1}.wtns")]
-        job = self.ctl_json("submit", "--circuit", self.circuit.label, *witnesses, *more)["job"]
-        self.jobs.append(job)
-        return job
+    def witnesses(self, count):
+        return [x for i in range(count)
+                for x in ("--witness", f"/fixtures/{self.circuit.label}/w{i % 2 + 1}.wtns")]
+
+    def submit(self, count=4):
+        """The job's client key, which outlives the daemon as the number does."""
+        with self.lock:
+            self.keys.append(key := f"key-{len(self.keys)}")
+        self.ctl_json("submit", "--circuit", self.circuit.label, *self.witnesses(count), "--client-key",
+                      key)
+        return f"@{key}"
 
     def collect(self, job, count=4):
         """Waits for a job; its proofs verify."""
-        done = self.ctl("wait", str(job), timeout=300)
+        done = self.ctl("wait", job, timeout=300)
         expect(done.code == 0, lambda: f"job {job}: {done}")
         place = f"/tmp/{job}"
-        result = self.ctl("result", str(job), "--proof", f"{place}.proof", "--public", f"{place}.public")
+        result = self.ctl("result", job, "--proof", f"{place}.proof", "--public", f"{place}.public")
         expect(result.code == 0, lambda: f"result of job {job}: {result}")
         files = []
         for kind in ("proof", "public"):
@@ -96,6 +107,13 @@ class Boot:
 
     def workers(self):
         return self.ctl_json("workers")["workers"]
+
+    def operate(self, *arguments):
+        self.container.ok("cuzkctl", *arguments)
+
+    def configure(self, slabs, mib):
+        self.container.write("/etc/cuzkd/cuzkd.conf.d/test.conf", CONFIG.format(
+            pages="require" if self.has_pages else "off", slabs=slabs, mib=mib))
 
     def wait_ready(self):
         def ready():
@@ -130,8 +148,7 @@ def installs(boot):
 
 def starts(boot):
     container = boot.container
-    container.write("/etc/cuzkd/cuzkd.conf.d/test.conf", CONFIG.format(
-        pages="require" if boot.has_pages else "off", slabs=SLABS, mib=SLAB_MIB))
+    boot.configure(SLABS, SLAB_MIB)
     container.ok("useradd", "-m", "-G", "cuzkd", USER)
     container.ok("useradd", "-m", "stranger")
     container.ok("runuser", "-u", "cuzkd", "--", "cuzkd", "--check-config")
@@ -173,15 +190,166 @@ def hardened(boot):
 
 # ---- trouble
 
+class Load:
+    """Clients that prove one job after the other until it is left. Each rides through whatever happens
+    to the daemon: all their jobs are done in the end."""
+
+    def __init__(self, boot, clients=2, partitions=6):
+        self.boot, self.partitions = boot, partitions
+        self.jobs, self.failures, self.is_over = [], [], False
+        self.threads = [threading.Thread(target=self._prove) for _ in range(clients)]
+
+    def _prove(self):
+        while not self.is_over:
+            with self.boot.lock:
+                self.boot.keys.append(key := f"key-{len(self.boot.keys)}")
+            deadline = time.monotonic() + 120
+            while True:
+                done = self.boot.ctl(
+                    "prove", "--circuit", self.boot.circuit.label, *self.boot.witnesses(self.partitions),
+                    "--client-key", key, "--proof", f"/tmp/{key}.proof", "--public",
+                    f"/tmp/{key}.public", timeout=300)
+                # No daemon, or busy: what a client key is for.
+                if done.code not in (3, 5) or time.monotonic() > deadline:
+                    break
+                time.sleep(0.1)
+            if done.code != 0:
+                self.failures.append(f"{key}: {done}")
+                return
+            self.jobs.append(key)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        wait_until(lambda: self.jobs or self.failures, 60, "the first job is done")
+        return self
+
+    def progresses(self, count=2):
+        """As many more jobs are done."""
+        goal = len(self.jobs) + count
+        wait_until(lambda: len(self.jobs) >= goal or self.failures, 120, f"{count} more jobs are done")
+
+    def __exit__(self, kind, *_):
+        self.is_over = True
+        for thread in self.threads:
+            thread.join()
+        if kind is None:
+            expect_equal(self.failures, [], "jobs that clients did not get done")
+            for key in self.jobs:
+                self.boot.collect(f"@{key}", self.partitions)
+
+
 def survives_killed_workers(boot):
-    boot.expected += [r"worker|synth-0|gpu-0|finalizer-0"]
-    for kind in KINDS:
-        jobs = [boot.submit(6) for _ in range(2)]
-        victim = next(w for w in boot.workers() if w["kind"] == kind)
-        boot.container.kill(victim["pid"])
-        for job in jobs:
-            boot.collect(job, 6)
+    boot.expected += [r"^cuzkd: \S+ \(killed by SIGKILL\S*.*\) is gone with \d+ partitions in hand"]
+    with Load(boot) as load:
+        for kind in KINDS:
+            boot.container.kill(next(w for w in boot.workers() if w["kind"] == kind)["pid"])
+            load.progresses()
     boot.wait_ready()
+
+
+def finds_stopped_workers(boot):
+    boot.expected += [r"makes no progress for", r"is in state T", r": its trace, ",
+                      r"\(no progress for .*\) is gone with \d+ partitions in hand"]
+    with Load(boot) as load:
+        for kind in KINDS:
+            victim = next(w for w in boot.workers() if w["kind"] == kind)
+            boot.container.kill(victim["pid"], signal.SIGSTOP)
+            wait_until(lambda v=victim: not boot.container.exists(f"/proc/{v['pid']}"), 60,
+                       f"{victim['name']} is found and killed")
+            load.progresses()
+    boot.wait_ready()
+
+
+def obeys_operators(boot):
+    with Load(boot) as load:
+        before = {w["name"]: w["pid"] for w in boot.workers()}
+        boot.operate("restart", "all")
+        load.progresses()
+        wait_until(lambda: not {w["pid"] for w in boot.workers()} & set(before.values()), 60,
+                   "all workers are replaced")
+        boot.operate("drain", "synth-0")
+        boot.operate("resume", "synth-0")
+        load.progresses()
+        boot.operate("restart", "gpu-0", "--now")
+        load.progresses()
+
+
+def reloads_with_other_rings(boot):
+    container = boot.container
+
+    def rings():
+        return [(r["slab_bytes"] >> 20, r["slabs"]) for r in boot.ctl_json("status")["rings"]]
+
+    with Load(boot) as load:
+        for slabs, mib in ((5, 2), (2, 4), (SLABS, SLAB_MIB)):
+            boot.configure(slabs, mib)
+            container.ok("systemctl", "reload", UNIT)
+            wait_until(lambda: rings() == [(mib, slabs)], 60, f"the ring has {slabs} slabs of {mib} MiB")
+            load.progresses()
+        boot.expected += ["^cuzkd: reload refused, nothing changes", "^Reload failed for cuzkd.service"]
+        container.write("/etc/cuzkd/cuzkd.conf.d/zz.conf", "[Ring]\nSlobs=3\n")
+        expect(container.run("systemctl", "reload", UNIT).code != 0, "a bad configuration is taken")
+        container.ok("rm", "/etc/cuzkd/cuzkd.conf.d/zz.conf")
+        expect_equal(rings(), [(SLAB_MIB, SLABS)], "rings after a refused reload")
+        load.progresses()
+
+
+def survives_restarts_of_the_unit(boot):
+    with Load(boot) as load:
+        for _ in range(3):
+            before = boot.main_pid()
+            boot.container.ok("systemctl", "restart", UNIT)
+            expect(boot.main_pid() not in (0, before), "the unit was not restarted")
+            load.progresses()
+        stored = int(boot.container.property(UNIT, "NFileDescriptorStore"))
+        expect(stored >= SLABS + 1, f"{stored} descriptors are stored")
+
+
+def survives_its_own_death(boot):
+    boot.expected += [r"^cuzkd.service: (Main process exited|Failed with result)",
+                      # said by one that noticed before the kernel ended it
+                      r"^\S+: the (channel to the supervisor broke|supervisor \(process \d+\) is gone)"]
+    with Load(boot) as load:
+        for _ in range(2):
+            before = boot.main_pid()
+            boot.container.kill(before)
+            wait_until(lambda: boot.main_pid() not in (0, before), 60, "systemd starts it again")
+            load.progresses()
+
+
+def stops_under_load(boot):
+    jobs = [boot.submit(16) for _ in range(6)]
+    boot.container.ok("systemctl", "stop", UNIT)
+    expect_equal(boot.own_processes(), "", "processes left")
+    boot.container.ok("systemctl", "start", UNIT)
+    for job in jobs:
+        boot.collect(job, 16)
+
+
+def survives_a_reboot(boot):
+    jobs = [boot.submit(16) for _ in range(6)]
+    boot.container.reboot()
+    boot.wait_ready()
+    for job in jobs:
+        boot.collect(job, 16)
+
+
+def survives_a_power_cut(boot):
+    jobs = [boot.submit(16) for _ in range(6)]
+    boot.container.crash()
+    boot.wait_ready()
+    for job in jobs:
+        boot.collect(job, 16)
+
+
+def accounts_for_every_job(boot):
+    jobs = boot.ctl_json("jobs", "--limit", "1000")["jobs"]
+    states = {j["client_key"]: j["state"] for j in jobs}
+    expect_equal(len(states), len(jobs), "jobs of one client key")
+    expect_equal(sorted(states), sorted(boot.keys), "client keys of all jobs")
+    expect_equal({k: s for k, s in states.items() if s != "done"}, {}, "jobs that are not done")
+    boot.container.ok("cuzkctl", "check")
 
 
 def upgrades(boot):
@@ -198,17 +366,12 @@ def upgrades(boot):
         control.write_text(control.read_text().replace(f"Version: {version}", f"Version: {version}+1"))
         expect_equal(run("dpkg-deb", "--root-owner-group", "-b", work,
                          container.path(f"/root/{name}+1.deb")).code, 0, "dpkg-deb")
-    container.ok("sh", "-c", "apt-get install -y /root/*+1.deb", timeout=300)
-    boot.wait_ready()
+    with Load(boot) as load:
+        container.ok("sh", "-c", "apt-get install -y /root/*+1.deb", timeout=300)
+        load.progresses()
     expect(boot.main_pid() not in (0, before), "the unit was not restarted")
     expect_equal(container.run("systemctl", "is-enabled", UNIT).out.strip(), "enabled", UNIT)
     expect("# edited" in container.ok("cat", "/etc/cuzkd/cuzkd.conf").out, "the configuration is gone")
-    boot.collect(boot.submit(2), 2)
-
-
-def reboots(boot):
-    boot.container.reboot()
-    boot.wait_ready()
     boot.collect(boot.submit(2), 2)
 
 
@@ -306,7 +469,7 @@ def snarkjs_agrees(boot, snark):
     refused = snark.verify([{"name": n, "vkey": v, "proof": p, "public": s}
                             for n, v, p, s in boot.proofs])
     expect_equal(refused, [], "proofs that snarkjs refuses")
-    print(f"  {len(boot.proofs)} proofs of {len(boot.jobs)} jobs", flush=True)
+    print(f"  {len(boot.proofs)} proofs of {len(boot.keys)} jobs", flush=True)
 
 
 def main():
@@ -349,8 +512,16 @@ def boot_and_test(suite, circuit):
             suite.skip("takes_hugepages", "too few are free on this host")
         suite.case("is_hardened", hardened, boot)
         suite.case("survives_killed_workers", survives_killed_workers, boot)
+        suite.case("finds_stopped_workers", finds_stopped_workers, boot)
+        suite.case("obeys_operators", obeys_operators, boot)
+        suite.case("reloads_with_other_rings", reloads_with_other_rings, boot)
+        suite.case("survives_restarts_of_the_unit", survives_restarts_of_the_unit, boot)
+        suite.case("survives_its_own_death", survives_its_own_death, boot)
         suite.case("restarts_on_an_upgrade_and_keeps_its_configuration", upgrades, boot)
-        suite.case("comes_back_after_a_reboot", reboots, boot)
+        suite.case("stops_under_load_and_goes_on", stops_under_load, boot)
+        suite.case("survives_a_reboot", survives_a_reboot, boot)
+        suite.case("survives_a_power_cut", survives_a_power_cut, boot)
+        suite.case("accounts_for_every_job", accounts_for_every_job, boot)
         suite.case("stops_and_leaves_nothing", stops, boot)
         suite.case("journal_has_no_warning_that_was_not_asked_for", journal_is_clean, boot)
         suite.case("keeps_configuration_when_removed_and_takes_all_when_purged", removes_and_purges, boot)
