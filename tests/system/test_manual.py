@@ -110,6 +110,10 @@ def guide_quotes_real_lines():
     for row in re.findall(r"^\| (`.*?) \|", guide, re.MULTILINE):
         quoted += re.findall(r"`([^`]*)`", row)
     expect(len(quoted) > 20, f"only {len(quoted)} lines are quoted")
+    flags = re.search(r"^static void write_flags.*?^}", (ROOT / "supervisor/status.c").read_text(),
+                      re.DOTALL | re.MULTILINE).group(0)
+    flags = set(re.findall(r'"([a-z_]{4,})(?::[^"]*)?"', flags)) - {"flags"}
+    expect_equal(sorted(flags - {q.split(":")[0] for q in quoted}), [], "flags that it lacks")
     missing = [q for q in quoted if q.split(":")[0] not in source]
     expect_equal(missing, [], "quoted and in no source file")
 
