@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/circuit_digest.h"
 #include "bench/gpu.h"
 #include "bench/make_key.h"
 
@@ -33,6 +34,7 @@ static int run_gpu(int argc, char **argv)
 }
 
 static const struct subcommand subcommands[] = {
+    {"circuit-digest", circuit_digest_main, "rows and witnesses of Filecoin's circuits in digests"},
     {"gpu", run_gpu, "the device arithmetic by size (cuzk-bench-gpu)"},
     {"make-key", run_make_key, "make a proving key with known toxic waste (tests only)"},
     {"math", bench_math, "number-theoretic transforms and multi-scalar multiplications by size"},
@@ -47,7 +49,7 @@ static void print_usage(FILE *out)
 {
     fputs("Usage: cuzk-bench SUBCOMMAND [OPTION...]\n\n", out);
     for (int i = 0; i < SUBCOMMAND_COUNT; i++)
-        fprintf(out, "  %-10s %s\n", subcommands[i].name, subcommands[i].help);
+        fprintf(out, "  %-14s %s\n", subcommands[i].name, subcommands[i].help);
     fputs("\ncuzk-bench SUBCOMMAND --help says more.\n", out);
 }
 
