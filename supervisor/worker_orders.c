@@ -109,9 +109,23 @@ static void begin(struct worker *worker)
         workers_end(worker); /* with what it holds: put back, at nobody's cost */
 }
 
+/* One that a reload takes away is not an operator's to keep. */
+static int check_stays(const struct worker *worker, char *ret_why)
+{
+    if (!worker->is_removed)
+        return 0;
+    snprintf(ret_why, WORKER_ORDERS_WHY_BYTES,
+             "%s is on its way out, since the configuration has fewer of its kind: raise Workers= "
+             "and run cuzkctl reload to keep it",
+             worker->name);
+    return -EALREADY;
+}
+
 int worker_orders_restart(struct worker *worker, bool is_now, char *ret_why)
 {
     int r = check_ends(worker, ret_why);
+    if (r == 0)
+        r = check_stays(worker, ret_why);
     if (r == 0 && worker->is_drained) {
         snprintf(ret_why, WORKER_ORDERS_WHY_BYTES, "%s is drained: cuzkctl resume %s starts it",
                  worker->name, worker->name);
@@ -210,7 +224,9 @@ static void want(struct worker *worker)
 
 int worker_orders_resume(struct worker *worker, char *ret_why)
 {
-    int r = worker->state == WORKER_DOWN ? check_program(worker, ret_why) : 0;
+    int r = check_stays(worker, ret_why);
+    if (r == 0 && worker->state == WORKER_DOWN)
+        r = check_program(worker, ret_why);
     if (r < 0)
         return r;
     give(worker, WORKER_ORDER_RESUME, WORKER_ORDER_STARTING);
@@ -227,7 +243,7 @@ void worker_orders_remove(struct worker *worker)
     worker->is_removed = true;
     if (worker->state == WORKER_DOWN)
         end_order(worker, WORKER_ORDER_DONE, "");
-    else if (worker->state != WORKER_WRITTEN_OFF)
+    else
         begin(worker);
 }
 

@@ -1,4 +1,5 @@
 /* Orders to workers, workers that stand still, and one that cannot be killed, on the rig. */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -330,6 +331,38 @@ TEST(one_that_cannot_be_killed_is_written_off_until_it_is_gone)
     rig_close(&rig);
 }
 
+TEST(one_that_a_reload_takes_away_is_not_kept_by_an_order)
+{
+    rig_open(&rig);
+    uint64_t number = rig_submit(&rig, 1, REQUEST_PRIORITY_NORMAL);
+    struct worker *worker = bring_to(number, SLOT_SYNTHESIZING)->owner;
+    worker_orders_remove(worker);
+    ASSERT_INT(worker_orders_resume(worker, why), -EALREADY);
+    ASSERT_INT(worker_orders_restart(worker, false, why), -EALREADY);
+    ASSERT(worker->is_draining);
+    ASSERT_INT(worker->order.kind, WORKER_ORDER_REMOVE);
+    worker_orders_keep(worker);
+    ASSERT_INT(worker_orders_resume(worker, why), 0);
+    finish(number);
+    rig_close(&rig);
+}
+
+TEST(the_removal_of_one_that_is_written_off_ends_when_it_is_gone)
+{
+    rig_open(&rig);
+    uint64_t number = rig_submit(&rig, 1, REQUEST_PRIORITY_NORMAL);
+    struct worker *worker = bring_to(number, SLOT_SYNTHESIZING)->owner;
+    workers_kill_one(worker, "a test wants it");
+    let_pass(WORKER_KILL_S_MAX + 1);
+    ASSERT_INT(worker->state, WORKER_WRITTEN_OFF);
+    worker_orders_remove(worker);
+    ASSERT(worker_order_is_open(&worker->order));
+    rig_end(&rig, number_of(worker));
+    ASSERT_INT(worker->order.state, WORKER_ORDER_DONE);
+    ASSERT(!worker_is_present(worker));
+    rig_close(&rig);
+}
+
 TEST(a_cancelled_partition_leaves_one_that_is_written_off_too)
 {
     rig_open(&rig);
@@ -381,5 +414,7 @@ TEST_MAIN(CASE(a_restart_lets_the_worker_finish_what_it_holds),
           CASE(one_that_stands_still_with_work_is_killed_and_one_that_steps_is_not),
           CASE(of_several_in_the_hands_of_one_that_stands_still_none_is_counted),
           CASE(one_that_cannot_be_killed_is_written_off_until_it_is_gone),
+          CASE(one_that_a_reload_takes_away_is_not_kept_by_an_order),
+          CASE(the_removal_of_one_that_is_written_off_ends_when_it_is_gone),
           CASE(a_cancelled_partition_leaves_one_that_is_written_off_too),
           CASE(a_trim_is_answered_once_and_ends_with_its_worker))
