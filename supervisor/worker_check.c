@@ -23,15 +23,37 @@ bool worker_check_is_open(const struct worker *worker)
     return worker->check.watch.on_ready != NULL;
 }
 
-void worker_check_stop(struct worker *worker)
+/* Its process is reaped, or shall be by whoever outlives us. */
+static void let_go(struct worker *worker)
 {
     struct worker_check *check = &worker->check;
-    if (!worker_check_is_open(worker))
-        return;
     loop_remove(worker->supervisor->loop, &check->watch);
-    child_destroy(&check->child);
+    child_abandon(&check->child);
     close(check->text_fd);
     *check = (struct worker_check){.text_fd = -1};
+}
+
+/* What it says is not wanted any more. Its end is waited for by the loop alone: a program that
+ * hangs in a driver or a file system does not die of it. */
+static void give_up(struct worker *worker, bool is_wanted_again)
+{
+    struct worker_check *check = &worker->check;
+    child_kill(&check->child, SIGKILL);
+    check->is_given_up = true;
+    check->is_wanted_again = is_wanted_again;
+}
+
+static uint64_t deadline_of(const struct worker *worker)
+{
+    return worker->supervisor->now_ns + WORKER_CHECK_S_MAX * UINT64_C(1000000000);
+}
+
+void worker_check_destroy(struct worker *worker)
+{
+    if (!worker_check_is_open(worker))
+        return;
+    give_up(worker, false);
+    let_go(worker);
 }
 
 static int spawn(struct worker *worker, int text_fd)
@@ -58,15 +80,11 @@ static int spawn(struct worker *worker, int text_fd)
     return child_spawn(&spec, &worker->check.child);
 }
 
-int worker_check_start(struct worker *worker, char *ret_why)
+static int begin(struct worker *worker, char *ret_why)
 {
     struct supervisor *supervisor = worker->supervisor;
     struct worker_check *check = &worker->check;
-    const char *path = supervisor->workers.paths[worker->kind];
     int text[2];
-    if (!path)
-        return 0;
-    worker_check_stop(worker); /* of an order that this one takes the place of */
     if (pipe2(text, O_CLOEXEC | O_NONBLOCK) < 0) {
         snprintf(ret_why, WORKER_ORDERS_WHY_BYTES, "its program cannot be checked: %s",
                  strerror(errno));
@@ -85,11 +103,23 @@ int worker_check_start(struct worker *worker, char *ret_why)
         close(text[0]);
         snprintf(ret_why, WORKER_ORDERS_WHY_BYTES,
                  "%s goes on as it is, since its successor could not start: %.250s: %s",
-                 worker->name, path, strerror(-r));
+                 worker->name, supervisor->workers.paths[worker->kind], strerror(-r));
         return r;
     }
     check->text_fd = text[0];
-    check->deadline_ns = supervisor->now_ns + WORKER_CHECK_S_MAX * UINT64_C(1000000000);
+    check->deadline_ns = deadline_of(worker);
+    return 0;
+}
+
+int worker_check_start(struct worker *worker, char *ret_why)
+{
+    if (!worker->supervisor->workers.paths[worker->kind])
+        return 0;
+    if (!worker_check_is_open(worker))
+        return begin(worker, ret_why);
+    /* Of an order that this one takes the place of; the configuration may be another one now. */
+    give_up(worker, true);
+    worker->check.deadline_ns = deadline_of(worker);
     return 0;
 }
 
@@ -106,6 +136,7 @@ static void read_text(int fd, char *ret, size_t room)
 static void on_end(struct loop_watch *watch, uint32_t events)
 {
     struct worker *worker = (struct worker *)((char *)watch - offsetof(struct worker, check.watch));
+    const bool is_given_up = worker->check.is_given_up, is_again = worker->check.is_wanted_again;
     char text[WORKER_ORDERS_WHY_BYTES], how[64];
     int status;
     (void)events;
@@ -113,18 +144,29 @@ static void on_end(struct loop_watch *watch, uint32_t events)
     if (child_reap(&worker->check.child, &status) != 1)
         return;
     read_text(worker->check.text_fd, text, sizeof text);
+    let_go(worker);
+    if (is_again && begin(worker, text) < 0)
+        worker_orders_checked(worker, false, text);
+    if (is_given_up)
+        return;
     if (!text[0])
         snprintf(text, sizeof text, "%s: %s", worker->supervisor->workers.paths[worker->kind],
                  child_status_to_string(status, how, sizeof how));
-    bool is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    worker_check_stop(worker);
-    worker_orders_checked(worker, is_good, text);
+    worker_orders_checked(worker, WIFEXITED(status) && WEXITSTATUS(status) == 0, text);
+}
+
+uint64_t worker_check_deadline(const struct worker *worker)
+{
+    const struct worker_check *check = &worker->check;
+    bool is_awaited =
+        worker_check_is_open(worker) && (!check->is_given_up || check->is_wanted_again);
+    return is_awaited ? check->deadline_ns : UINT64_MAX;
 }
 
 void worker_check_tick(struct worker *worker)
 {
-    if (!worker_check_is_open(worker) || worker->supervisor->now_ns < worker->check.deadline_ns)
+    if (worker->supervisor->now_ns < worker_check_deadline(worker))
         return;
-    worker_check_stop(worker);
+    give_up(worker, false);
     worker_orders_checked(worker, false, "it did not answer --check in time");
 }

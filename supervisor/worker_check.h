@@ -20,14 +20,20 @@ struct worker_check {
     struct child child;
     struct loop_watch watch; /* of its end; on_ready NULL: none is under way */
     int text_fd;             /* what it says */
-    uint64_t deadline_ns;
+    uint64_t deadline_ns;    /* for what it says */
+    bool is_given_up;        /* it is killed, and what it says counts no more */
+    bool is_wanted_again;    /* another one begins when it is gone */
 };
 
 /* 0 (worker_orders_checked tells the result; where there is no program, in tests, none is under way
- * then), or negative errno with the reason in ret_why (WORKER_ORDERS_WHY_BYTES). */
+ * then), or negative errno with the reason in ret_why (WORKER_ORDERS_WHY_BYTES). One that is under
+ * way is given up, and this one begins when its process is gone. Does not wait. */
 int worker_check_start(struct worker *worker, char *ret_why);
+/* Its process is there, be it one that was given up and does not die. */
 bool worker_check_is_open(const struct worker *worker);
-/* Ends one that does not answer. */
+/* When worker_check_tick has something to do; UINT64_MAX: nothing. */
+uint64_t worker_check_deadline(const struct worker *worker);
+/* Gives one up that does not answer. */
 void worker_check_tick(struct worker *worker);
-/* Without a result. */
-void worker_check_stop(struct worker *worker);
+/* At the end of the daemon: without a result, and without waiting for its process. */
+void worker_check_destroy(struct worker *worker);

@@ -102,7 +102,7 @@ static void take_apart(struct worker *worker)
 void workers_destroy(struct workers *workers)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
-        worker_check_stop(&workers->entries[i]);
+        worker_check_destroy(&workers->entries[i]);
         take_apart(&workers->entries[i]);
     }
     for (int kind = 0; kind < WORKER_KIND_COUNT; kind++)
@@ -250,8 +250,8 @@ uint64_t workers_deadline(const struct supervisor *supervisor)
             deadline_ns = worker->restart_at_ns;
         if (worker->bury_at_ns && worker->bury_at_ns < deadline_ns)
             deadline_ns = worker->bury_at_ns;
-        if (worker_check_is_open(worker) && worker->check.deadline_ns < deadline_ns)
-            deadline_ns = worker->check.deadline_ns;
+        if (worker_check_deadline(worker) < deadline_ns)
+            deadline_ns = worker_check_deadline(worker);
         if (worker->delayed_until_ns && worker->delayed_until_ns < deadline_ns)
             deadline_ns = worker->delayed_until_ns;
     }

@@ -1,8 +1,12 @@
 /* Orders to workers, workers that stand still, and one that cannot be killed, on the rig. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "runtime/clock.h"
 #include "supervisor/pipeline.h"
 #include "supervisor/recovery.h"
 #include "supervisor/stalls.h"
@@ -363,6 +367,56 @@ TEST(the_removal_of_one_that_is_written_off_ends_when_it_is_gone)
     rig_close(&rig);
 }
 
+/* A program that never says whether it could start. */
+static void install_silent_program(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    ASSERT(file);
+    fputs("#!/bin/sh\nexec sleep 100\n", file);
+    fclose(file);
+    ASSERT_INT(chmod(path, 0700), 0);
+}
+
+static void run_loop(void)
+{
+    ASSERT(loop_wait(rig.supervisor.loop, clock_now_ns() + 20 * SECOND) >= 0);
+}
+
+TEST(a_check_of_a_program_that_is_given_up_is_not_waited_for)
+{
+    char path[128];
+    rig_open(&rig);
+    struct worker *worker = worker_of(SYNTH);
+    snprintf(path, sizeof path, "%s/program", rig.folder);
+    install_silent_program(path);
+    ASSERT_INT(loop_create(LOOP_PPOLL, &rig.supervisor.loop), 0);
+    rig.supervisor.workers.paths[WORKER_SYNTH] = path;
+
+    ASSERT_INT(worker_orders_restart(worker, false, why), 0);
+    ASSERT_INT(worker->order.state, WORKER_ORDER_CHECKING);
+    const pid_t first = worker->check.child.pid;
+    ASSERT_INT(worker_orders_restart(worker, true, why), 0);
+    ASSERT_INT(worker->order.state, WORKER_ORDER_CHECKING);
+    ASSERT_INT(worker->check.child.pid, first); /* until it is gone */
+    run_loop();
+    ASSERT(worker_check_is_open(worker) && worker->check.child.pid != first);
+
+    rig.supervisor.now_ns = worker_check_deadline(worker);
+    worker_check_tick(worker);
+    ASSERT_INT(worker->order.state, WORKER_ORDER_FAILED);
+    ASSERT(worker_check_is_open(worker));
+    ASSERT(worker_check_deadline(worker) == UINT64_MAX);
+    run_loop();
+    ASSERT(!worker_check_is_open(worker));
+
+    ASSERT_INT(worker_orders_restart(worker, false, why), 0);
+    worker_check_destroy(worker);
+    ASSERT(!worker_check_is_open(worker));
+    loop_free(rig.supervisor.loop);
+    unlink(path);
+    rig_close(&rig);
+}
+
 TEST(a_cancelled_partition_leaves_one_that_is_written_off_too)
 {
     rig_open(&rig);
@@ -416,5 +470,6 @@ TEST_MAIN(CASE(a_restart_lets_the_worker_finish_what_it_holds),
           CASE(one_that_cannot_be_killed_is_written_off_until_it_is_gone),
           CASE(one_that_a_reload_takes_away_is_not_kept_by_an_order),
           CASE(the_removal_of_one_that_is_written_off_ends_when_it_is_gone),
+          CASE(a_check_of_a_program_that_is_given_up_is_not_waited_for),
           CASE(a_cancelled_partition_leaves_one_that_is_written_off_too),
           CASE(a_trim_is_answered_once_and_ends_with_its_worker))
