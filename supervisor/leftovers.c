@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/clock.h"
@@ -24,11 +25,20 @@ enum {
     LOOK_MS = 50,
 };
 
-/* Between two looks. False: the time is up, or we are asked to stop. */
-static bool wait_more(const struct supervisor *supervisor, uint64_t until_ns)
+/* SIGHUP waits for the main loop, which takes all of them. */
+static bool is_asked_to_stop(void)
 {
-    struct pollfd stop = {.fd = supervisor->signal_watch.fd, .events = POLLIN};
-    return clock_now_ns() < until_ns && poll(&stop, 1, LOOK_MS) <= 0;
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
+}
+
+/* Between two looks. False: the time is up, or we are asked to stop. */
+static bool wait_more(uint64_t until_ns)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
+    nanosleep(&pause, NULL); /* the signals are blocked */
+    return clock_now_ns() < until_ns && !is_asked_to_stop();
 }
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -90,7 +100,7 @@ static int take_lock(const struct supervisor *supervisor, const char *name, cons
             say("waiting up to %u s for %s to end (process %ld)", wait_s, who, *ret_holder);
             is_told = true;
         }
-    } while (r == -EWOULDBLOCK && wait_more(supervisor, until_ns));
+    } while (r == -EWOULDBLOCK && wait_more(until_ns));
     if (r == 0)
         return fd;
     if (r != -EWOULDBLOCK)
@@ -152,7 +162,7 @@ void leftovers_wait_pages(const struct supervisor *supervisor, uint64_t bytes)
         before = available ? available : 1;
         /* Pages come back by thousands a second: none within a second, and nobody gives any. */
         for (int i = 0; i < 1000 / LOOK_MS; i++) {
-            if (!wait_more(supervisor, until_ns))
+            if (!wait_more(until_ns))
                 return;
         }
     }

@@ -56,7 +56,7 @@ static int read_next(struct supervisor *supervisor, struct config *ret_next,
 {
     struct config_fault fault = {""};
     const char *path = supervisor->config_path;
-    if (supervisor->phase == SUPERVISOR_STARTING)
+    if (supervisor->phase < SUPERVISOR_SERVING)
         return refuse(report, -EBUSY, "the daemon is starting");
     if (supervisor->phase != SUPERVISOR_SERVING)
         return refuse(report, -ESHUTDOWN, "the daemon is stopping");
@@ -221,7 +221,7 @@ static void say(const struct reload_report *report)
 void reload_on_signal(struct supervisor *supervisor)
 {
     static struct reload_report report; /* some KiB, and there is one thread */
-    if (supervisor->phase == SUPERVISOR_STARTING) {
+    if (supervisor->phase < SUPERVISOR_SERVING) {
         log_info("SIGHUP: the configuration is read again when the start is over");
         supervisor->is_reload_wanted = true;
         return;
@@ -234,7 +234,7 @@ void reload_on_signal(struct supervisor *supervisor)
 
 void reload_tick(struct supervisor *supervisor)
 {
-    if (supervisor->is_reload_wanted && supervisor->phase != SUPERVISOR_STARTING)
+    if (supervisor->is_reload_wanted && supervisor->phase >= SUPERVISOR_SERVING)
         reload_on_signal(supervisor);
 }
 

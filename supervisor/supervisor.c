@@ -271,6 +271,8 @@ int supervisor_start(struct supervisor *supervisor, const struct config *config)
     if (r == 0)
         r = preparation_begin(supervisor);
     if (r == 0)
+        r = close_later_init(); /* clients bring descriptors from here on */
+    if (r == 0)
         r = control_open(supervisor);
     if (activation_left(&supervisor->activation) > 0)
         log_warn(
@@ -289,8 +291,6 @@ static int start_rest(struct supervisor *supervisor)
         r = job_numbers_open(&supervisor->job_numbers, supervisor->config.state_directory);
     if (r == 0)
         r = durable_open(supervisor);
-    if (r == 0)
-        r = close_later_init();
     if (r == 0)
         r = spool_open(supervisor);
     if (r == 0)

@@ -31,18 +31,38 @@ def former_workers_are_waited_for():
                daemon.log()[-1000:])
 
 
+def begin_to_wait(daemon):
+    with open(daemon.log_path, "ab") as log:
+        daemon.process = subprocess.Popen([CUZKD, "--config", daemon.config], stdout=log,
+                                          stderr=log, env=daemon.environment)
+    wait_until(lambda: "waiting up to" in daemon.log(), 10, "it waits")
+
+
 def a_stop_ends_the_waiting():
     with Daemon(start=False) as daemon:
         state = daemon.folder / "state"
         state.mkdir(mode=0o700)
         with open(state / "members", "w") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            with open(daemon.log_path, "ab") as log:
-                process = subprocess.Popen([CUZKD, "--config", daemon.config], stdout=log,
-                                           stderr=log, env=daemon.environment)
-            wait_until(lambda: "waiting up to" in daemon.log(), 10, "it waits")
+            begin_to_wait(daemon)
+            process, daemon.process = daemon.process, None
             process.send_signal(signal.SIGTERM)
             process.wait(5 * PATIENCE)
+
+
+def a_reload_asked_for_at_the_start_comes_after_it():
+    with Daemon(start=False) as daemon:
+        state = daemon.folder / "state"
+        state.mkdir(mode=0o700)
+        with open(state / "members", "w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            begin_to_wait(daemon)
+            daemon.process.send_signal(signal.SIGHUP)
+            time.sleep(0.5)  # several looks at what is waited for
+            fcntl.flock(held, fcntl.LOCK_UN)
+        wait_until(daemon.is_ready, 60, "the daemon is ready")
+        wait_until(lambda: "the configuration was read again" in daemon.log(), 10, "it is read")
+        expect("reload refused" not in daemon.log(), daemon.log()[-1000:])
 
 
 def workers_hold_the_lock(circuit):
@@ -147,6 +167,8 @@ def main():
     circuit = Circuit("mul", "bn128")
     suite.case("former_workers_are_waited_for", former_workers_are_waited_for)
     suite.case("a_stop_ends_the_waiting", a_stop_ends_the_waiting)
+    suite.case("a_reload_asked_for_at_the_start_comes_after_it",
+               a_reload_asked_for_at_the_start_comes_after_it)
     suite.case("workers_hold_the_lock", workers_hold_the_lock, circuit)
     suite.case("memory_short_ends_synthesis_first", memory_short_ends_synthesis_first)
     with_cgroups(suite, circuit)
