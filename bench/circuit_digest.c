@@ -124,14 +124,14 @@ static int print_rows(const struct circuit *circuit, const struct options *optio
     print_hex("r1cs sha256=", bytes, sizeof bytes);
     const struct {
         const char *name;
-        const struct row_density *density;
+        const struct occurrence *density;
         uint64_t count;
     } densities[] = {{"density a_aux", &digest.a_aux, cs.aux_count},
                      {"density b_in", &digest.b_in, cs.input_count},
                      {"density b_aux", &digest.b_aux, cs.aux_count}};
 
     for (unsigned i = 0; i < 3 && error == 0; i++) {
-        error = row_density_digest(densities[i].density, densities[i].count, bytes);
+        error = occurrence_digest(densities[i].density, densities[i].count, bytes);
         printf("\n%s ", densities[i].name);
         print_hex("sha256=", bytes, sizeof bytes);
     }

@@ -8,24 +8,12 @@
 
 enum { BUFFER_BYTES = 1 << 18, TERM_BYTES = 4 + FR_BYTES };
 
-static void density_set(struct row_digest *digest, struct row_density *density, uint32_t index)
+static void occurs(struct row_digest *digest, struct occurrence *occurrence, uint32_t index)
 {
-    const uint64_t word = index / 64, bit = UINT64_C(1) << (index % 64);
+    const int error = occurrence_set(occurrence, index);
 
-    if (word >= density->word_count) {
-        const uint64_t count = word + 1 + density->word_count / 2;
-        uint64_t *words = realloc(density->words, count * sizeof *words);
-
-        if (!words) {
-            digest->error = -ENOMEM;
-            return;
-        }
-        memset(words + density->word_count, 0, (count - density->word_count) * sizeof *words);
-        density->words = words;
-        density->word_count = count;
-    }
-    density->set_count += !(density->words[word] & bit);
-    density->words[word] |= bit;
+    if (error != 0)
+        digest->error = error;
 }
 
 static void flush(struct row_digest *digest)
@@ -85,12 +73,12 @@ static void on_row(struct cs_sink *sink, const struct cs_row *row)
     }
     for (uint32_t i = 0; i < row->count[0]; i++)
         if (row->terms[0][i].var & CS_AUX)
-            density_set(digest, &digest->a_aux, row->terms[0][i].var ^ CS_AUX);
+            occurs(digest, &digest->a_aux, row->terms[0][i].var ^ CS_AUX);
     for (uint32_t i = 0; i < row->count[1]; i++)
         if (row->terms[1][i].var & CS_AUX)
-            density_set(digest, &digest->b_aux, row->terms[1][i].var ^ CS_AUX);
+            occurs(digest, &digest->b_aux, row->terms[1][i].var ^ CS_AUX);
         else
-            density_set(digest, &digest->b_in, row->terms[1][i].var);
+            occurs(digest, &digest->b_in, row->terms[1][i].var);
     digest->row_count++;
     if (digest->checkpoints && digest->row_count % ROW_DIGEST_STEP == 0)
         print_checkpoint(digest);
@@ -112,9 +100,9 @@ void row_digest_destroy(struct row_digest *digest)
 {
     EVP_MD_CTX_free(digest->context);
     free(digest->buffer);
-    free(digest->a_aux.words);
-    free(digest->b_in.words);
-    free(digest->b_aux.words);
+    occurrence_destroy(&digest->a_aux);
+    occurrence_destroy(&digest->b_in);
+    occurrence_destroy(&digest->b_aux);
     *digest = (struct row_digest){0};
 }
 
@@ -124,21 +112,4 @@ int row_digest_finish(struct row_digest *digest, uint8_t ret[ROW_DIGEST_BYTES])
     if (digest->error == 0 && !EVP_DigestFinal_ex(digest->context, ret, NULL))
         digest->error = -EIO;
     return digest->error;
-}
-
-int row_density_digest(const struct row_density *density, uint64_t count,
-                       uint8_t ret[ROW_DIGEST_BYTES])
-{
-    const uint64_t words = (count + 63) / 64,
-                   present = words < density->word_count ? words : density->word_count;
-    uint64_t *copy = calloc(words ? words : 1, sizeof *copy);
-    int error = -ENOMEM;
-
-    if (copy) {
-        if (present > 0)
-            memcpy(copy, density->words, present * sizeof *copy);
-        error = EVP_Digest(copy, words * sizeof *copy, ret, NULL, EVP_sha256(), NULL) ? 0 : -EIO;
-    }
-    free(copy);
-    return error;
 }

@@ -6,15 +6,9 @@
 #include <stdio.h>
 
 #include "filecoin/cs.h"
+#include "filecoin/occurrence.h"
 
 enum { ROW_DIGEST_BYTES = 32, ROW_DIGEST_STEP = 65536 };
-
-/* A bit a variable, in words of 64, bit 0 first. */
-struct row_density {
-    uint64_t *words;
-    uint64_t word_count;
-    uint64_t set_count;
-};
 
 struct row_digest {
     struct cs_sink sink; /* first */
@@ -24,7 +18,7 @@ struct row_digest {
     size_t buffered;
     uint64_t row_count, entry_count[3];
     uint32_t widest[3];
-    struct row_density a_aux, b_in, b_aux;
+    struct occurrence a_aux, b_in, b_aux;
     FILE *checkpoints; /* running digests each ROW_DIGEST_STEP rows go here; may be NULL */
     int error;
 };
@@ -35,6 +29,3 @@ int row_digest_init(struct row_digest *digest, const struct dictionary *dictiona
 void row_digest_destroy(struct row_digest *digest);
 /* After cs_finish. */
 int row_digest_finish(struct row_digest *digest, uint8_t ret[ROW_DIGEST_BYTES]);
-/* Of the first `count` variables. */
-int row_density_digest(const struct row_density *density, uint64_t count,
-                       uint8_t ret[ROW_DIGEST_BYTES]);

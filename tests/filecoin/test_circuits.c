@@ -2,8 +2,10 @@
  * The largest shapes are left to cuzk-bench circuit-digest: tests/fixtures/filecoin/README.md. */
 #include "filecoin/circuit.h"
 
+#include "filecoin/record.h"
 #include "filecoin/row_digest.h"
 #include "filecoin/row_values.h"
+#include "groth16/curve/curve.h"
 #include "tests/filecoin/digests.h"
 #include "tests/filecoin/fixture.h"
 
@@ -131,11 +133,11 @@ static struct circuit circuit_of(const struct golden *g)
     return fixture_circuit(g->kind, g->sector, g->sector_count, g->challenge_count);
 }
 
-static void assert_density(const struct row_density *density, uint64_t count, const char *wanted)
+static void assert_density(const struct occurrence *density, uint64_t count, const char *wanted)
 {
     uint8_t bytes[ROW_DIGEST_BYTES];
 
-    ASSERT_INT(row_density_digest(density, count, bytes), 0);
+    ASSERT_INT(occurrence_digest(density, count, bytes), 0);
     ASSERT_STR(digest_to_text(bytes).text, wanted);
 }
 
@@ -236,6 +238,67 @@ TEST(rows_evaluated_as_they_are_made_are_the_public_ones)
             assert_witness(&golden[i], true);
 }
 
+/* What a key is made with: synthesis evaluates it to the values that the circuit itself makes, and
+ * finds every row satisfied, up to one that is not. */
+static void assert_record(const struct golden *g)
+{
+    const struct circuit circuit = circuit_of(g);
+    const struct curve *curve = curve_by_fr_modulus(bls12_381_fr_modulus);
+    struct fixture fixture = fixture_load(g->fixture, g->suffix);
+    struct circuit_vanilla vanilla;
+    struct dictionary dictionary;
+    struct matrix matrices[3];
+    struct matrix_check check;
+    struct row_values values;
+    struct record record;
+    size_t rows, constraints;
+    fr *witness, *a, *b, *row;
+    struct cs cs;
+
+    ASSERT_INT(record_circuit(&record, &circuit, true), 0);
+    ASSERT_INT(record_matrices(&record, matrices), 0);
+    ASSERT_INT(circuit_vanilla_read(&vanilla, &circuit, fixture.data, fixture.size, NULL), 0);
+    rows = record.size.row_count;
+    witness = calloc((size_t)record.size.input_count + record.size.aux_count, sizeof *witness);
+    a = calloc(rows, sizeof *a);
+    b = calloc(rows, sizeof *b);
+    row = calloc(rows, sizeof *row);
+    ASSERT(witness && a && b && row);
+    ASSERT_INT(cs_dictionary_init(&dictionary), 0);
+    row_values_init(&values, &cs, a, b, rows);
+    cs_init_values(&cs, witness, record.size.input_count, witness + record.size.input_count,
+                   record.size.aux_count, &values.sink, &dictionary);
+    ASSERT_INT(circuit_synthesize(&cs, &circuit, &vanilla, fixture.public), 0);
+    curve->evaluate(&matrices[0], witness->l, row->l, 0, rows);
+    ASSERT(memcmp(a, row, rows * sizeof *a) == 0);
+    curve->evaluate(&matrices[1], witness->l, row->l, 0, rows);
+    ASSERT(memcmp(b, row, rows * sizeof *b) == 0);
+    constraints = rows - record.size.input_count;
+    check = (struct matrix_check){
+        .a = &matrices[0], .b = &matrices[1], .c = &matrices[2], .witness = witness->l};
+    ASSERT_INT(curve->first_broken(&check, 0, constraints), constraints);
+    witness[record.size.input_count].l[0] ^= 1;
+    ASSERT(curve->first_broken(&check, 0, constraints) < constraints);
+    row_values_destroy(&values);
+    cs_destroy(&cs);
+    dictionary_destroy(&dictionary);
+    record_matrices_release(matrices);
+    record_destroy(&record);
+    circuit_vanilla_destroy(&vanilla);
+    fixture_free(&fixture);
+    free(witness);
+    free(a);
+    free(b);
+    free(row);
+}
+
+TEST(recorded_matrices_evaluate_to_the_same_rows)
+{
+    for (unsigned i = 0; i < GOLDEN_COUNT; i++)
+        if (golden[i].fixture && strcmp(golden[i].sector, "2KiB") == 0 && golden[i].rows.r1cs)
+            assert_record(&golden[i]);
+}
+
 /* The SHA-256 gadgets of a 32 GiB circuit are 1,765 copies of one; counting walks none of them. */
 TEST(sizes_of_production_circuits_are_the_public_ones)
 {
@@ -262,4 +325,5 @@ TEST(sizes_of_production_circuits_are_the_public_ones)
 
 TEST_MAIN(CASE(rows_of_blank_circuits_are_the_public_ones), CASE(witnesses_are_the_public_ones),
           CASE(rows_evaluated_as_they_are_made_are_the_public_ones),
+          CASE(recorded_matrices_evaluate_to_the_same_rows),
           CASE(sizes_of_production_circuits_are_the_public_ones))
