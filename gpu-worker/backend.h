@@ -27,7 +27,7 @@
 #include "groth16/key/prepared.h"
 
 enum {
-    BACKEND_ABI = 3,
+    BACKEND_ABI = 4,
     BACKEND_PARTITIONS_MAX = GRANTS_HELD_MAX,
     /* Loads and drops not yet answered. */
     BACKEND_KEY_CALLS_MAX = KEY_CALLS_HELD_MAX,

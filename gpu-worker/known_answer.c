@@ -130,6 +130,8 @@ static void known_build(struct known_circuit *circuit, const struct curve *curve
     prepared->b2 = circuit->b2;
     prepared->l = circuit->l;
     prepared->h = circuit->h;
+    prepared->layout = PREPARED_LAYOUT_SNARKJS;
+    prepared->a_count = prepared->b_count = KNOWN_VARIABLES;
     prepared->l_count = KNOWN_L;
     prepared->h_count = KNOWN_DOMAIN;
     known_matrices(circuit, curve->id == CURVE_BN254 ? known_answer_dictionary_bn254[0]

@@ -201,7 +201,7 @@ static int cpu_load_key(struct backend *backend, uint32_t key, const struct prep
 {
     if (key >= BACKEND_KEYS_MAX)
         return -EINVAL;
-    const size_t bytes = prove_scratch_bytes(prepared->shape.domain_log2);
+    const size_t bytes = prove_scratch_bytes(prepared);
     int error = 0;
     pthread_mutex_lock(&backend->mutex);
     if (backend->keys[key])

@@ -9,16 +9,20 @@
 #include "groth16/pool.h"
 #include "groth16/verify/sums.h"
 
-/* Working memory of the quotient: its 2^log2 scalars, then 2 * 2^log2 fr of scratch. */
-static inline size_t prove_scratch_bytes(unsigned domain_log2)
+/* Working memory: the 2^domain_log2 scalars of the quotient, then twice as many fr of scratch for
+ * it, in which later, of a bellman key, the scalars of wires that have points are gathered. */
+static inline size_t prove_scratch_bytes(const struct prepared *key)
 {
-    return 3 * ((size_t)CURVE_FR_BYTES << domain_log2);
+    const size_t domain = (size_t)1 << key->shape.domain_log2;
+    const size_t gathered = key->a_count > key->b_count ? key->a_count : key->b_count;
+
+    return CURVE_FR_BYTES * (domain + (gathered > 2 * domain ? gathered : 2 * domain));
 }
 
 struct prove {
     const struct prepared *key;
     const uint8_t *slab;
-    uint64_t *scratch; /* prove_scratch_bytes() of the key's domain; kept from NTT to MSM_H */
+    uint64_t *scratch; /* prove_scratch_bytes() of the key; kept from NTT to MSM_H */
     uint8_t sums[SUMS_BYTES_MAX];
 };
 

@@ -195,6 +195,14 @@ static bool key_is_consistent(const struct prepared *prepared)
 
 static bool key_place(struct backend *backend, struct key *key)
 {
+    if (key->prepared->layout != PREPARED_LAYOUT_SNARKJS) {
+        key->fault = BACKEND_FAULT_INPUT;
+        snprintf(key->text, sizeof key->text,
+                 "the key is a bellman one, which the CUDA backend cannot prove with yet: use "
+                 "[GPU] Backend=cpu for its circuit");
+        key->step = KEY_STEP_UNDO;
+        return true;
+    }
     if (key->prepared->shape.domain_log2 > 31 || !key_is_consistent(key->prepared)) {
         key->fault = BACKEND_FAULT_INPUT;
         snprintf(key->text, sizeof key->text,

@@ -79,6 +79,12 @@ struct curve {
      * result in plain form, ready for the MSM with H. FORMATS: snarkjs 0.7 groth16_prove. */
     void (*quotient)(struct pool *pool, const uint64_t *a, const uint64_t *b, unsigned log2,
                      uint64_t *ret_scalars, uint64_t *scratch);
+    /* The H scalars of a bellman key, whose H is the monomial basis: the 2^log2 coefficients of
+     * (a b - c) / (X^(2^log2) - 1), plain; the last of them is 0 and has no point in the key. Rows
+     * belong to the domain of the root 7^((r - 1) / 2^log2), not to the one of the other entries.
+     * log2 is below the two-adicity; otherwise as quotient. */
+    void (*quotient_monomial)(struct pool *pool, const uint64_t *a, const uint64_t *b,
+                              unsigned log2, uint64_t *ret_scalars, uint64_t *scratch);
     /* In-place radix-2 NTT of 2^log2 fr, natural order in and out; inverse includes 1/n. */
     void (*ntt)(struct pool *pool, uint64_t *values, unsigned log2, bool inverse);
 

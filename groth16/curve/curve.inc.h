@@ -62,6 +62,12 @@ static void CURVE_FN(_quotient)(struct pool *pool, const uint64_t *a, const uint
     CHOOSE(_quotient)(pool, a, b, log2, ret_scalars, scratch);
 }
 
+static void CURVE_FN(_quotient_monomial)(struct pool *pool, const uint64_t *a, const uint64_t *b,
+                                         unsigned log2, uint64_t *ret_scalars, uint64_t *scratch)
+{
+    CHOOSE(_quotient_monomial)(pool, a, b, log2, ret_scalars, scratch);
+}
+
 static void CURVE_FN(_ntt)(struct pool *pool, uint64_t *values, unsigned log2, bool inverse)
 {
     CHOOSE(_ntt)(pool, values, log2, inverse);
@@ -125,6 +131,7 @@ const struct curve CURVE_JOIN(curve_, CURVE, ) = {
     .msm_g1 = CURVE_FN(_msm_g1),
     .msm_g2 = CURVE_FN(_msm_g2),
     .quotient = CURVE_FN(_quotient),
+    .quotient_monomial = CURVE_FN(_quotient_monomial),
     .ntt = CURVE_FN(_ntt),
     .evaluate = CURVE_FN(_evaluate),
     .first_broken = CURVE_FN(_first_broken),

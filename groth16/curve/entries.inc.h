@@ -18,6 +18,8 @@ int ENTRY(msm_g2)(struct pool *pool, const void *points, const uint64_t *scalars
                   void *ret_point);
 void ENTRY(quotient)(struct pool *pool, const uint64_t *a, const uint64_t *b, unsigned log2,
                      uint64_t *ret_scalars, uint64_t *scratch);
+void ENTRY(quotient_monomial)(struct pool *pool, const uint64_t *a, const uint64_t *b,
+                              unsigned log2, uint64_t *ret_scalars, uint64_t *scratch);
 void ENTRY(ntt)(struct pool *pool, uint64_t *values, unsigned log2, bool inverse);
 void ENTRY(evaluate)(const struct matrix *matrix, const uint64_t *witness, uint64_t *ret_rows,
                      size_t begin, size_t end);

@@ -46,6 +46,9 @@ static const uint64_t bn254_fr_root[4] = {0x636e735580d13d9c, 0xa22bf3742445ffd6
 /* 5^2 R mod r: the coset shift at the largest domain, 2^28 */
 static const uint64_t bn254_fr_coset_max[4] = {0xff7d5fb83fffff7c, 0x453c3aa13c61f518, 0xf69c0de5394e6ff7, 0x0c478cc3e2696a7c};
 
+/* w R mod r, w = 7^((r - 1) / 2^28): the root of bellman's domains */
+static const uint64_t bn254_fr_root_seven[4] = {0x9632c7c5b639feb8, 0x985ce3400d0ff299, 0xb2dd880001b0ecd8, 0x1d69070d6d98ce29};
+
 /* p = (x - 1)^2 (x^4 - x^2 + 1) / 3 + x, x = -0xd201000000010000 */
 static const uint64_t bls12_381_fp_modulus[6] = {0xb9feffffffffaaab, 0x1eabfffeb153ffff, 0x6730d2a0f6b0f624, 0x64774b84f38512bf, 0x4b1ba7b6434bacd7, 0x1a0111ea397fe69a};
 
@@ -60,6 +63,9 @@ static const uint64_t bls12_381_fp_inverse_exponent[6] = {0xb9feffffffffaaa9, 0x
 
 /* -1/p mod 2^64 */
 static const uint64_t bls12_381_fp_n0 = 0x89f3fffcfffcfffd;
+
+/* (p + 1) / 4: a to this power is a root of a, where a has one, since p = 3 mod 4 */
+static const uint64_t bls12_381_fp_sqrt_exponent[6] = {0xee7fbfffffffeaab, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89, 0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6};
 
 /* r = x^4 - x^2 + 1 */
 static const uint64_t bls12_381_fr_modulus[4] = {0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48};
@@ -84,5 +90,8 @@ static const uint64_t bls12_381_fr_root[4] = {0x9cab6d5c0c17f47c, 0x1ce1e93dfd4b
 
 /* 5^2 R mod r: the coset shift at the largest domain, 2^32 */
 static const uint64_t bls12_381_fr_coset_max[4] = {0x00000036ffffffc9, 0x0241c35b005a3c37, 0xfe929645ee3a96db, 0x17f10d220f2a157c};
+
+/* w R mod r, w = 7^((r - 1) / 2^32): the root of bellman's domains */
+static const uint64_t bls12_381_fr_root_seven[4] = {0xb9b58d8c5f0e466a, 0x5b1b4c801819d7ec, 0x0af53ae352a31e64, 0x5bf3adda19e9b27b};
 
 /* clang-format on */

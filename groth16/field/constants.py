@@ -80,7 +80,16 @@ def root_constants(name, r):
                      f"{nqr} is the smallest non-residue"))
     out.append(array(f"{name}_coset_max", 4, nqr * nqr * R % r,
                      f"{nqr}^2 R mod r: the coset shift at the largest domain, 2^{s}"))
+    assert pow(7, (r - 1) // 2, r) == r - 1
+    out.append(array(f"{name}_root_seven", 4, pow(7, (r - 1) >> s, r) * R % r,
+                     f"w R mod r, w = 7^((r - 1) / 2^{s}): the root of bellman's domains"))
     return out
+
+
+def sqrt_constants(name, p):
+    assert p % 4 == 3
+    return [array(f"{name}_sqrt_exponent", 6, (p + 1) // 4,
+                  "(p + 1) / 4: a to this power is a root of a, where a has one, since p = 3 mod 4")]
 
 
 def field_header():
@@ -99,6 +108,7 @@ def field_header():
     out += field_constants("bn254_fr", bn.r, 4, "r = 36 x^4 + 36 x^3 + 18 x^2 + 6 x + 1")
     out += root_constants("bn254_fr", bn.r)
     out += field_constants("bls12_381_fp", bls.p, 6, "p = (x - 1)^2 (x^4 - x^2 + 1) / 3 + x, x = -0xd201000000010000")
+    out += sqrt_constants("bls12_381_fp", bls.p)
     out += field_constants("bls12_381_fr", bls.r, 4, "r = x^4 - x^2 + 1")
     out += root_constants("bls12_381_fr", bls.r)
     return head + "\n".join(out) + "\n/* clang-format on */\n"

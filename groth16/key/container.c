@@ -16,26 +16,34 @@ enum {
 static int read_sections(struct container *container, const char *magic, uint32_t version_max,
                          struct reason *reason);
 
-int container_open(int fd, const char *magic, uint32_t version_max, struct container *ret,
-                   struct reason *reason)
+int container_attach(int fd, const char *what, struct container *ret, struct reason *reason)
 {
-    struct container container = {.fd = fd};
     struct stat st;
-    int error;
 
     if (fstat(fd, &st) < 0) {
-        error = -errno;
-        return reason_set(reason, error, "cannot stat the %s file: %s", magic, strerror(-error));
+        int error = -errno;
+
+        return reason_set(reason, error, "cannot stat the %s file: %s", what, strerror(-error));
     }
     if (S_ISDIR(st.st_mode))
-        return reason_set(reason, -EISDIR, "this is a directory: a %s file is wanted", magic);
+        return reason_set(reason, -EISDIR, "this is a directory: a %s file is wanted", what);
     if (!S_ISREG(st.st_mode))
         return reason_set(reason, -EINVAL,
                           "not a regular file: pipes, sockets and devices are not read, write the "
                           "%s data to a file first",
-                          magic);
-    container.file_bytes = (uint64_t)st.st_size;
-    error = read_sections(&container, magic, version_max, reason);
+                          what);
+    *ret = (struct container){.fd = fd, .file_bytes = (uint64_t)st.st_size};
+    return 0;
+}
+
+int container_open(int fd, const char *magic, uint32_t version_max, struct container *ret,
+                   struct reason *reason)
+{
+    struct container container;
+    int error = container_attach(fd, magic, &container, reason);
+
+    if (error == 0)
+        error = read_sections(&container, magic, version_max, reason);
     if (error == 0)
         *ret = container;
     return error;

@@ -39,7 +39,11 @@ struct container {
 int container_open(int fd, const char *magic, uint32_t version_max, struct container *ret,
                    struct reason *reason);
 
-/* The same on the first head_bytes of a file of file_bytes. Does not block. Returns -EAGAIN, now
+/* The part of container_open that asks for a regular file and its size and reads nothing, for
+ * readers of other formats: only fd and file_bytes are filled. `what` names the format. */
+int container_attach(int fd, const char *what, struct container *ret, struct reason *reason);
+
+/* The same as container_open on the first head_bytes of a file of file_bytes. Does not block. Returns -EAGAIN, now
  * or from container_read, when bytes beyond the head are needed. */
 int container_open_memory(const void *head, size_t head_bytes, uint64_t file_bytes,
                           const char *magic, uint32_t version_max, struct container *ret,

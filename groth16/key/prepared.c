@@ -62,6 +62,17 @@ static int check_dictionary(const struct curve *curve, const uint64_t *dictionar
     return 0;
 }
 
+static struct density density_at(const struct image *image, enum prepared_section words,
+                                 size_t one_count)
+{
+    return (struct density){
+        .bit_count = image->header->shape.variable_count,
+        .one_count = one_count,
+        .words = section(image, words),
+        .ranks = section(image, words + 1),
+    };
+}
+
 static void fill_points(struct prepared *prepared, const struct image *image)
 {
     const size_t g1 = prepared->curve->g1_bytes, g2 = prepared->curve->g2_bytes;
@@ -82,6 +93,14 @@ static void fill_points(struct prepared *prepared, const struct image *image)
     prepared->ic_count = (size_t)prepared->shape.public_count + 1;
     prepared->l_count = (size_t)prepared->shape.variable_count - prepared->shape.public_count - 1;
     prepared->h_count = (size_t)1 << prepared->shape.domain_log2;
+    prepared->a_count = prepared->b_count = prepared->shape.variable_count;
+    if (prepared->layout == PREPARED_LAYOUT_BELLMAN) {
+        prepared->h_count--;
+        prepared->a_count = image->header->a_point_count;
+        prepared->b_count = image->header->b_point_count;
+        prepared->a_density = density_at(image, PREPARED_A_DENSITY, prepared->a_count);
+        prepared->b_density = density_at(image, PREPARED_B_DENSITY, prepared->b_count);
+    }
     prepared->verify_key = (struct verify_key){
         .alpha_g1 = prepared->alpha_g1,
         .beta_g2 = prepared->beta_g2,
@@ -155,6 +174,11 @@ static int check_contents(const struct prepared *prepared, struct reason *reason
         error = check_matrix(&prepared->matrix_b, shape->variable_count, 'B', reason);
     if (error == 0 && prepared->has_c)
         error = check_matrix(&prepared->matrix_c, shape->variable_count, 'C', reason);
+    if (error == 0 && prepared->layout == PREPARED_LAYOUT_BELLMAN &&
+        (!density_is_sound(&prepared->a_density) || !density_is_sound(&prepared->b_density)))
+        error = reason_set(reason, -EBADMSG,
+                           "prepared key: its densities contradict the number of points: the "
+                           "image is damaged, prepare the key again");
     if (error)
         return error;
     error = vkey_json_digest(prepared->curve, &prepared->verify_key, digest);
@@ -181,6 +205,7 @@ int prepared_attach(const void *memory, size_t bytes, struct prepared *ret, stru
     error = prepared_format_check(&header, bytes, &prepared.curve, reason);
     if (error)
         return error;
+    prepared.layout = (enum prepared_layout)header.layout;
     prepared.image_bytes = header.image_bytes;
     memcpy(prepared.digest, header.digest, sizeof prepared.digest);
     memcpy(prepared.verify_key_digest, header.verify_key_digest, sizeof prepared.verify_key_digest);

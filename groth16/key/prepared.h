@@ -1,7 +1,7 @@
 /* The prepared key: a circuit's proving key and matrices in one image that is made once from a
- * .zkey (and optionally its .r1cs), digested, loaded into shared hugepage memory by a disposable
- * process and then only read: by synthesis (matrices), GPU workers (points), finalizers (verifying
- * key). File and memory image are the same bytes:
+ * .zkey (and optionally its .r1cs) or another key (prepared_source.h), digested, loaded into shared
+ * hugepage memory by a disposable process and then only read: by synthesis (matrices), GPU workers
+ * (points), finalizers (verifying key). File and memory image are the same bytes:
  *
  *   header (4096 bytes) | sections at multiples of 4096, zero-padded | end: a multiple of 4096
  *
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "groth16/curve/curve.h"
+#include "groth16/key/density.h"
 #include "groth16/key/matrix.h"
 #include "groth16/key/r1cs.h"
 #include "groth16/key/reason.h"
@@ -31,19 +32,25 @@ enum {
     PREPARED_SMALL_MAX = 512, /* they are numbered by first use: bits and their sums come early */
 };
 
-/* How H is meant. */
+/* The conventions of a key. An image says its own in the header, so that a program that knows only
+ * one of them refuses the other. */
 enum prepared_layout {
-    PREPARED_LAYOUT_SNARKJS = 1, /* odd-coset Lagrange basis: curve->quotient() gives its scalars */
+    /* H in the Lagrange basis of the odd coset: curve->quotient() gives its scalars. A, B1 and B2
+     * have a point for every wire. */
+    PREPARED_LAYOUT_SNARKJS = 1,
+    /* bellman's: H in the monomial basis, curve->quotient_monomial() without the last coefficient.
+     * A, B1 and B2 have points only for wires that occur: gathered by density. */
+    PREPARED_LAYOUT_BELLMAN = 2,
 };
 
 enum prepared_section {
     PREPARED_VK = 0, /* alpha_g1 beta_g1 delta_g1 beta_g2 gamma_g2 delta_g2 */
     PREPARED_IC,     /* public_count + 1 G1 */
-    PREPARED_A,      /* variable_count G1 */
+    PREPARED_A,      /* variable_count G1, or as many as occur in A, here and below */
     PREPARED_B1,     /* variable_count G1 */
     PREPARED_B2,     /* variable_count G2 */
     PREPARED_L,      /* variable_count - public_count - 1 G1, for wires public_count + 1 ... */
-    PREPARED_H,      /* 2^domain_log2 G1 */
+    PREPARED_H,      /* 2^domain_log2 G1, or one less */
     PREPARED_A_ROWS, /* u64 row_begin */
     PREPARED_A_COLUMNS,
     PREPARED_A_COEFFICIENTS,
@@ -54,6 +61,12 @@ enum prepared_section {
     PREPARED_C_COLUMNS,
     PREPARED_C_COEFFICIENTS,
     PREPARED_DICTIONARY, /* shared by A, B and C */
+    PREPARED_SNARKJS_SECTION_COUNT,
+    /* struct density of A, and of B1 and B2; not placed in a snarkjs key. */
+    PREPARED_A_DENSITY = PREPARED_SNARKJS_SECTION_COUNT,
+    PREPARED_A_RANKS,
+    PREPARED_B_DENSITY,
+    PREPARED_B_RANKS,
     PREPARED_SECTION_COUNT,
 };
 
@@ -71,6 +84,7 @@ struct prepared_shape {
 
 struct prepared {
     const struct curve *curve;
+    enum prepared_layout layout;
     uint64_t image_bytes;
     uint8_t digest[PREPARED_DIGEST_BYTES];
     uint8_t verify_key_digest[32]; /* vkey_json_digest() of the verifying key */
@@ -78,7 +92,9 @@ struct prepared {
     /* Points, in the encoding of groth16/curve/curve.h. */
     const void *alpha_g1, *beta_g1, *delta_g1, *beta_g2, *gamma_g2, *delta_g2;
     const void *ic, *a, *b1, *b2, *l, *h;
-    size_t ic_count, l_count, h_count; /* a, b1, b2: shape.variable_count */
+    size_t ic_count, l_count, h_count;
+    size_t a_count, b_count;             /* b_count: of b1 and of b2 */
+    struct density a_density, b_density; /* of a bellman key */
     struct matrix matrix_a, matrix_b;
     struct matrix matrix_c; /* row_count 0 unless has_c */
     bool has_c;
@@ -104,6 +120,13 @@ struct prepared_progress {
 int prepared_write(const struct zkey *zkey, const struct r1cs *r1cs, int out_fd, struct pool *pool,
                    const struct prepared_progress *progress,
                    uint8_t ret_digest[PREPARED_DIGEST_BYTES], struct reason *reason);
+
+struct prepared_source;
+
+/* The same from anything that is a key (prepared_source.h). */
+int prepared_write_source(const struct prepared_source *source, int out_fd, struct pool *pool,
+                          const struct prepared_progress *progress,
+                          uint8_t ret_digest[PREPARED_DIGEST_BYTES], struct reason *reason);
 
 /* Whether a file begins as a prepared key does. Not a check. */
 bool prepared_is(int fd);

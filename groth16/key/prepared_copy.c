@@ -141,9 +141,9 @@ static int check_all_points(const struct prepared *p, struct pool *pool, struct 
         {"gamma (G2)", p->gamma_g2, 1, true, true, true},
         {"delta (G2)", p->delta_g2, 1, true, true, true},
         {"IC", p->ic, p->ic_count, false, true, false},
-        {"A", p->a, p->shape.variable_count, false, false, false},
-        {"B1", p->b1, p->shape.variable_count, false, false, false},
-        {"B2", p->b2, p->shape.variable_count, true, false, false},
+        {"A", p->a, p->a_count, false, false, false},
+        {"B1", p->b1, p->b_count, false, false, false},
+        {"B2", p->b2, p->b_count, true, false, false},
         {"L", p->l, p->l_count, false, false, false},
         {"H", p->h, p->h_count, false, false, false},
     };

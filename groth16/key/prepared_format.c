@@ -21,14 +21,18 @@ void prepared_format_place(struct prepared_header *header, const struct curve *c
     const uint64_t rows = (shape->row_count + UINT64_C(1)) * sizeof(uint64_t);
     const uint64_t c_rows =
         header->has_c ? (shape->constraint_count + UINT64_C(1)) * sizeof(uint64_t) : 0;
+    const bool is_bellman = header->layout == PREPARED_LAYOUT_BELLMAN;
+    const uint64_t a_points = is_bellman ? header->a_point_count : shape->variable_count;
+    const uint64_t b_points = is_bellman ? header->b_point_count : shape->variable_count;
+    const uint64_t words = density_word_count(shape->variable_count);
     const uint64_t bytes[PREPARED_SECTION_COUNT] = {
         [PREPARED_VK] = 3 * g1 + 3 * g2,
         [PREPARED_IC] = (shape->public_count + UINT64_C(1)) * g1,
-        [PREPARED_A] = shape->variable_count * g1,
-        [PREPARED_B1] = shape->variable_count * g1,
-        [PREPARED_B2] = shape->variable_count * g2,
+        [PREPARED_A] = a_points * g1,
+        [PREPARED_B1] = b_points * g1,
+        [PREPARED_B2] = b_points * g2,
         [PREPARED_L] = (shape->variable_count - shape->public_count - UINT64_C(1)) * g1,
-        [PREPARED_H] = g1 << shape->domain_log2,
+        [PREPARED_H] = (g1 << shape->domain_log2) - (is_bellman ? g1 : 0),
         [PREPARED_A_ROWS] = rows,
         [PREPARED_A_COLUMNS] = shape->a_entry_count * sizeof(uint32_t),
         [PREPARED_A_COEFFICIENTS] = shape->a_entry_count * sizeof(uint32_t),
@@ -39,11 +43,16 @@ void prepared_format_place(struct prepared_header *header, const struct curve *c
         [PREPARED_C_COLUMNS] = shape->c_entry_count * sizeof(uint32_t),
         [PREPARED_C_COEFFICIENTS] = shape->c_entry_count * sizeof(uint32_t),
         [PREPARED_DICTIONARY] = (uint64_t)shape->dictionary_count * CURVE_FR_BYTES,
+        [PREPARED_A_DENSITY] = words * sizeof(uint64_t),
+        [PREPARED_A_RANKS] = words * sizeof(uint32_t),
+        [PREPARED_B_DENSITY] = words * sizeof(uint64_t),
+        [PREPARED_B_RANKS] = words * sizeof(uint32_t),
     };
+    const int count = is_bellman ? PREPARED_SECTION_COUNT : PREPARED_SNARKJS_SECTION_COUNT;
     uint64_t off = PREPARED_HEADER_BYTES;
 
     memset(header->sections, 0, sizeof header->sections);
-    for (int i = 0; i < PREPARED_SECTION_COUNT; i++) {
+    for (int i = 0; i < count; i++) {
         header->sections[i].off = off;
         header->sections[i].bytes = bytes[i];
         off += align_up(bytes[i]);
@@ -75,6 +84,26 @@ static int check_shape(const struct prepared_header *header, const struct curve 
     return 0;
 }
 
+/* What a layout adds to check_shape. */
+static int check_layout(const struct prepared_header *header, const struct curve *curve,
+                        struct reason *reason)
+{
+    const struct prepared_shape *shape = &header->shape;
+    bool fits = header->a_point_count == 0 && header->b_point_count == 0;
+
+    if (header->layout == PREPARED_LAYOUT_BELLMAN)
+        fits = shape->domain_log2 < curve->two_adicity &&
+               header->a_point_count <= shape->variable_count &&
+               header->a_point_count > shape->public_count &&
+               header->b_point_count <= shape->variable_count;
+    if (fits)
+        return 0;
+    return reason_set(reason, -EBADMSG,
+                      "prepared key: %" PRIu32 " and %" PRIu32 " points of A and B contradict the "
+                      "other counts in its header: the file is damaged, prepare the key again",
+                      header->a_point_count, header->b_point_count);
+}
+
 int prepared_format_check(const struct prepared_header *header, uint64_t bytes,
                           const struct curve **ret_curve, struct reason *reason)
 {
@@ -90,7 +119,8 @@ int prepared_format_check(const struct prepared_header *header, uint64_t bytes,
                           ", this build reads version %d: prepare the key again",
                           header->version, PREPARED_VERSION);
     curve = curve_by_id(header->curve_id);
-    if (!curve || header->layout != PREPARED_LAYOUT_SNARKJS || header->has_c > 1)
+    if (!curve || header->has_c > 1 ||
+        (header->layout != PREPARED_LAYOUT_SNARKJS && header->layout != PREPARED_LAYOUT_BELLMAN))
         return reason_set(reason, -EBADMSG,
                           "prepared key: unknown curve %" PRIu32 " or layout %" PRIu32
                           ": prepare the key again",
@@ -101,6 +131,8 @@ int prepared_format_check(const struct prepared_header *header, uint64_t bytes,
                           "%" PRIu64,
                           bytes, header->image_bytes);
     error = check_shape(header, curve, reason);
+    if (error == 0)
+        error = check_layout(header, curve, reason);
     if (error)
         return error;
     placed = *header;

@@ -26,16 +26,19 @@ struct prepared_header {
     uint8_t verify_key_digest[PREPARED_DIGEST_BYTES];
     struct prepared_shape shape;
     struct prepared_range sections[PREPARED_SECTION_COUNT_MAX];
+    /* Points of A, and of B1 and B2 each, in the bellman layout; 0 in the other. */
+    uint32_t a_point_count, b_point_count;
 };
 
 static_assert(sizeof(struct prepared_header) <= PREPARED_HEADER_BYTES, "the header fits its page");
 static_assert(offsetof(struct prepared_header, digest) == 32, "stable layout");
 static_assert(offsetof(struct prepared_header, shape) == 96, "stable layout");
 static_assert(offsetof(struct prepared_header, sections) == 152, "stable layout");
+static_assert(offsetof(struct prepared_header, a_point_count) == 664, "stable layout");
 static_assert((int)PREPARED_SECTION_COUNT <= (int)PREPARED_SECTION_COUNT_MAX, "sections fit");
 
-/* Computes sections[] and image_bytes from curve, shape and has_c. Every count must be at most 2^40
- * (else sums could overflow). */
+/* Computes sections[] and image_bytes from curve, layout, shape, point counts and has_c. Every
+ * count must be at most 2^40 (else sums could overflow). */
 void prepared_format_place(struct prepared_header *header, const struct curve *curve);
 
 /* Magic, version, curve, shape and section table against one another and against the `bytes` that

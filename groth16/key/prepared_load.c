@@ -64,6 +64,7 @@ int prepared_read_header(int fd, struct prepared *ret, struct reason *reason)
         return error;
     memset(ret, 0, sizeof *ret);
     ret->curve = curve;
+    ret->layout = (enum prepared_layout)header.layout;
     ret->image_bytes = header.image_bytes;
     memcpy(ret->digest, header.digest, sizeof ret->digest);
     memcpy(ret->verify_key_digest, header.verify_key_digest, sizeof ret->verify_key_digest);

@@ -20,6 +20,9 @@ struct ntt_kernel {
     const uint64_t *fr_one;       /* fr */
     void (*set_one)(uint64_t *r); /* T[0] */
     struct ntt_tables *tables;    /* cache, one a kernel: see tables.h */
+    /* The same for bellman's domains, which another root generates. */
+    const uint64_t *root_seven;
+    struct ntt_tables *tables_seven;
 
     /* `stages` stages of 2^stages rows, `stride` values apart, over `columns` neighbouring columns
      * (a multiple of NTT_COLUMNS). The rows are block `block` of their first stage.

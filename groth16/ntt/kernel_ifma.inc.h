@@ -491,6 +491,7 @@ static void KERNEL_FN(_fr_inv)(uint64_t *r, const uint64_t *a)
 }
 
 static struct ntt_tables KERNEL_FN(_tables) = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct ntt_tables KERNEL_FN(_tables_seven) = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 const struct ntt_kernel KERNEL = {
     .two_adicity = TWO_ADICITY,
@@ -499,6 +500,8 @@ const struct ntt_kernel KERNEL = {
     .fr_one = FIELD_FN(_one),
     .set_one = KERNEL_FN(_set_one),
     .tables = &KERNEL_FN(_tables),
+    .root_seven = FIELD_FN(_root_seven),
+    .tables_seven = &KERNEL_FN(_tables_seven),
     .columns_down = KERNEL_FN(_columns_down),
     .columns_up = KERNEL_FN(_columns_up),
     .block_down = KERNEL_FN(_block_down),

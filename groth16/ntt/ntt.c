@@ -216,8 +216,7 @@ void ntt_up(const struct ntt_kernel *kernel, struct pool *pool, uint64_t *values
 struct reorder {
     const struct ntt_kernel *kernel;
     uint64_t *values;
-    unsigned log2;
-    bool inverse;
+    unsigned log2, divisor_log2;
 };
 
 static void reorder_range(void *context, size_t begin, size_t end)
@@ -240,18 +239,24 @@ static void canonical_range(void *context, size_t begin, size_t end)
 {
     const struct reorder *r = context;
 
-    if (r->inverse)
-        r->kernel->divide(r->values + 4 * begin, end - begin, r->log2);
+    if (r->divisor_log2 != 0)
+        r->kernel->divide(r->values + 4 * begin, end - begin, r->divisor_log2);
     else
         r->kernel->canonical(r->values + 4 * begin, end - begin);
+}
+
+void ntt_divide(const struct ntt_kernel *kernel, struct pool *pool, uint64_t *values, unsigned log2,
+                unsigned divisor_log2)
+{
+    struct reorder r = {kernel, values, log2, divisor_log2};
+
+    pool_run_range(pool, (size_t)1 << log2, GRAIN, canonical_range, &r);
+    pool_run_range(pool, (size_t)1 << log2, GRAIN, reorder_range, &r);
 }
 
 void ntt_run(const struct ntt_kernel *kernel, struct pool *pool, uint64_t *values, unsigned log2,
              bool inverse)
 {
-    struct reorder r = {kernel, values, log2, inverse};
-
     ntt_down(kernel, pool, values, log2, inverse);
-    pool_run_range(pool, (size_t)1 << log2, GRAIN, canonical_range, &r);
-    pool_run_range(pool, (size_t)1 << log2, GRAIN, reorder_range, &r);
+    ntt_divide(kernel, pool, values, log2, inverse ? log2 : 0);
 }

@@ -28,3 +28,9 @@ void ARCH_NAME(bn254_quotient)(struct pool *pool, const uint64_t *a, const uint6
 {
     ntt_quotient(choose(log2), pool, a, b, log2, ret_scalars, scratch);
 }
+
+void ARCH_NAME(bn254_quotient_monomial)(struct pool *pool, const uint64_t *a, const uint64_t *b,
+                                        unsigned log2, uint64_t *ret_scalars, uint64_t *scratch)
+{
+    ntt_quotient_monomial(choose(log2), pool, a, b, log2, ret_scalars, scratch);
+}

@@ -1,4 +1,5 @@
-/* The scalars of the MSM with H, for a snarkjs key (curve.h, `quotient`): a, b and c = a b are
+/* The scalars of the MSM with H, for a snarkjs key (curve.h, `quotient`) and for a bellman key (at
+ * the end): a, b and c = a b are
  * interpolated on the domain and evaluated on its odd coset, w_{2n} times the domain, where
  * p = a b - c. Inverse transforms leave bit-reversed order, in which the coset powers are applied
  * and from which the forward transforms start, so nothing is ever permuted. All factors 1/n are
@@ -46,12 +47,14 @@ static void shift_task(void *context, size_t index)
     s->kernel->scale(s->values + 4 * begin, factors, count);
 }
 
-static void make_powers(struct shift *s, const uint64_t *shift)
+static void make_powers(struct shift *s, const uint64_t *shift, const uint64_t *factor)
 {
     memcpy(s->squares[0], shift, 32);
     for (unsigned i = 1; i < s->log2; i++)
         s->kernel->fr_mul(s->squares[i], s->squares[i - 1], s->squares[i - 1]);
     s->kernel->set_one(s->low);
+    if (factor)
+        s->kernel->fr_mul(s->low, s->low, factor);
     for (unsigned bit = 0; bit < s->low_log2; bit++)
         for (size_t i = 0; i < (size_t)1 << bit; i++)
             s->kernel->fr_mul(s->low + 4 * (((size_t)1 << bit) + i), s->low + 4 * i,
@@ -59,12 +62,12 @@ static void make_powers(struct shift *s, const uint64_t *shift)
 }
 
 void ntt_shift(const struct ntt_kernel *kernel, struct pool *pool, uint64_t *values, unsigned log2,
-               const uint64_t *shift)
+               const uint64_t *shift, const uint64_t *factor)
 {
     struct shift s = {.kernel = kernel, .values = values, .log2 = log2};
 
     s.low_log2 = log2 < SHIFT_LOG2_MAX ? log2 : SHIFT_LOG2_MAX;
-    if (!shift && log2 <= NTT_TABLE_LOG2_MAX) {
+    if (!factor && !shift && log2 <= NTT_TABLE_LOG2_MAX) {
         /* w_{2n}^{rev(i)} are the twiddles of the stage after the last. */
         s.table = ntt_tables_get(kernel, pool, false, log2);
     } else {
@@ -72,7 +75,7 @@ void ntt_shift(const struct ntt_kernel *kernel, struct pool *pool, uint64_t *val
 
         if (!shift)
             ntt_root(kernel, log2 + 1, false, root);
-        make_powers(&s, shift ? shift : root);
+        make_powers(&s, shift ? shift : root, factor);
     }
     pool_run(pool, (size_t)1 << (log2 - s.low_log2), shift_task, &s);
 }
@@ -115,8 +118,29 @@ void ntt_quotient(const struct ntt_kernel *kernel, struct pool *pool, const uint
     for (int i = 0; i < 3; i++) {
         ntt_down(kernel, pool, cosets[i], log2, true);
         ntt_shift(kernel, pool, cosets[i], log2,
-                  log2 < kernel->two_adicity ? NULL : kernel->shift_max);
+                  log2 < kernel->two_adicity ? NULL : kernel->shift_max, NULL);
         ntt_up(kernel, pool, cosets[i], log2, false);
     }
     pool_run_range(pool, count, GRAIN, finish_range, &q);
+}
+
+/* ---- the quotient's coefficients ---- */
+
+/* On the odd coset X^n - 1 is -2: p / -2 there, brought back by one transform more, in which the
+ * sign goes with the coset's inverse powers and the halving with 1/n. */
+void ntt_quotient_monomial(const struct ntt_kernel *kernel, struct pool *pool, const uint64_t *a,
+                           const uint64_t *b, unsigned log2, uint64_t *ret_scalars,
+                           uint64_t *scratch)
+{
+    struct ntt_kernel seven = *kernel;
+    uint64_t minus_one[4], inverse[4];
+
+    seven.root = kernel->root_seven;
+    seven.tables = kernel->tables_seven;
+    ntt_quotient(&seven, pool, a, b, log2, ret_scalars, scratch);
+    ntt_root(&seven, 1, false, minus_one);
+    ntt_root(&seven, log2 + 1, true, inverse);
+    ntt_down(&seven, pool, ret_scalars, log2, true);
+    ntt_shift(&seven, pool, ret_scalars, log2, inverse, minus_one);
+    ntt_divide(&seven, pool, ret_scalars, log2, log2 + 1);
 }

@@ -206,6 +206,8 @@ void circuit_make(uint64_t *random, struct circuit *circuit, const struct curve 
                    &prepared->matrix_a);
     circuit_matrix(random, circuit, circuit->b_columns, circuit->b_coefficients,
                    &prepared->matrix_b);
+    prepared->layout = PREPARED_LAYOUT_SNARKJS;
+    prepared->a_count = prepared->b_count = circuit->variables;
     prepared->l_count = circuit->variables - circuit->publics - 1;
     prepared->h_count = circuit->domain;
     circuit_points(random, circuit, 0, circuit->variables);

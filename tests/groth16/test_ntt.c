@@ -70,10 +70,10 @@ static struct scalar power(const struct curve *c, struct scalar base, struct sca
     return r;
 }
 
-/* 5^((r - 1) / 2^s) to the power 2^(s - log2): of order 2^log2. */
-static struct scalar root_of(const struct curve *c, unsigned log2)
+/* base^((r - 1) / 2^s) to the power 2^(s - log2): of order 2^log2. */
+static struct scalar root_from(const struct curve *c, unsigned log2, uint64_t base)
 {
-    struct scalar exponent, r = {{5}};
+    struct scalar exponent, r = {{base}};
 
     memcpy(exponent.l, c->fr_modulus, 32);
     for (unsigned i = 0; i < c->two_adicity; i++)
@@ -83,6 +83,11 @@ static struct scalar root_of(const struct curve *c, unsigned log2)
     for (unsigned i = log2; i < c->two_adicity; i++)
         r = mul(c, r, r);
     return r;
+}
+
+static struct scalar root_of(const struct curve *c, unsigned log2)
+{
+    return root_from(c, log2, 5);
 }
 
 static struct scalar inverse_of(const struct curve *c, struct scalar a)
@@ -266,7 +271,58 @@ TEST(quotient_beyond_the_table)
     check_quotient(&curve_bn254, 21, 1);
 }
 
-TEST_MAIN(CASE(small_transforms_are_the_definition_and_invert),
+/* ---- the quotient's coefficients ---- */
+
+/* The value at x of the polynomial with these values on the domain of root 7: barycentric. */
+static struct scalar value_at(const struct curve *c, const struct scalar *values, unsigned log2,
+                              struct scalar x, struct scalar x_power_minus_one)
+{
+    const size_t count = (size_t)1 << log2;
+    const struct scalar root = root_from(c, log2, 7);
+    struct scalar r = {{0}}, at = {{1}};
+
+    for (size_t i = 0; i < count; i++) {
+        r = add(c, r, mul(c, mul(c, values[i], at), inverse_of(c, sub(c, x, at))));
+        at = mul(c, at, root);
+    }
+    return mul(c, mul(c, r, x_power_minus_one), inverse_of(c, (struct scalar){{count}}));
+}
+
+static void check_coefficients(const struct curve *c, unsigned log2)
+{
+    const size_t count = (size_t)1 << log2;
+    struct scalar *a = random_values(c, count), *b = random_values(c, count);
+    struct scalar *ab = malloc(32 * count), *mont_a = malloc(32 * count);
+    struct scalar *mont_b = malloc(32 * count), *got = malloc(32 * count);
+    struct scalar *scratch = malloc(64 * count);
+    const struct scalar radix = radix_of(c), x = random_scalar(c), zero = {{0}};
+    struct scalar z = sub(c, power(c, x, (struct scalar){{count}}), (struct scalar){{1}});
+
+    for (size_t i = 0; i < count; i++) {
+        ab[i] = mul(c, a[i], b[i]);
+        mont_a[i] = mul(c, a[i], radix);
+        mont_b[i] = mul(c, b[i], radix);
+    }
+    c->quotient_monomial(pool, mont_a->l, mont_b->l, log2, got->l, scratch->l);
+    ASSERT(is_equal(got[count - 1], zero));
+    for (size_t i = 0; i < count; i++)
+        ASSERT(c->scalar_is_reduced(got[i].l));
+    ASSERT(is_equal(mul(c, z, evaluate(c, got, count, x)),
+                    sub(c, mul(c, value_at(c, a, log2, x, z), value_at(c, b, log2, x, z)),
+                        value_at(c, ab, log2, x, z))));
+    free(a), free(b), free(ab), free(mont_a), free(mont_b), free(got), free(scratch);
+}
+
+TEST(monomial_quotient_times_x_n_minus_1_is_a_b_minus_c)
+{
+    set_up();
+    for (int i = 0; i < 2; i++)
+        for (unsigned log2 = 1; log2 <= 12; log2++)
+            check_coefficients(curves[i], log2);
+}
+
+TEST_MAIN(CASE(monomial_quotient_times_x_n_minus_1_is_a_b_minus_c),
+          CASE(small_transforms_are_the_definition_and_invert),
           CASE(large_transforms_are_the_definition_at_samples_and_invert),
           CASE(transforms_beyond_the_table_are_the_definition_and_invert),
           CASE(quotient_is_a_b_minus_c_on_the_odd_coset), CASE(quotient_beyond_the_table))

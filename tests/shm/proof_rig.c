@@ -40,7 +40,7 @@ void proof_rig_sums(const struct prepared *key, const uint8_t *slab,
     struct prove prove = {.key = key, .slab = slab};
     struct pool *pool;
     proof_must(pool_create(2, &pool) == 0, "pool");
-    prove.scratch = malloc(prove_scratch_bytes(key->shape.domain_log2));
+    prove.scratch = malloc(prove_scratch_bytes(key));
     for (enum backend_phase phase = BACKEND_PHASE_NTT; phase < BACKEND_PHASE_COUNT; phase++)
         proof_must(prove_run(&prove, phase, pool) == 0, "proving");
     memcpy(ret_sums, prove.sums, SUMS_BYTES_MAX);

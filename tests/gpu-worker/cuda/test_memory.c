@@ -193,6 +193,21 @@ TEST(a_key_that_fits_no_card_is_refused_with_need_and_free)
     ASSERT(rig_close(&rig));
 }
 
+TEST(a_bellman_key_is_refused_in_words)
+{
+    struct rig rig;
+    opens(&rig, "");
+    rig_make(&rig, &curve_bls12_381, 5, 1);
+    rig.circuit.prepared.layout = PREPARED_LAYOUT_BELLMAN;
+    ASSERT_INT(ops->load_key(rig.backend, RIG_KEY, &rig.circuit.prepared), 0);
+    ASSERT(rig_event(&rig, BACKEND_KEY_REFUSED));
+    ASSERT_INT(rig.last.fault, BACKEND_FAULT_INPUT);
+    ASSERT(strstr(rig.last.text, "bellman") && strstr(rig.last.text, "Backend=cpu"));
+    rig.circuit.prepared.layout = PREPARED_LAYOUT_SNARKJS;
+    ASSERT(rig_attach(&rig) && rig_load(&rig) && rig_prove(&rig));
+    ASSERT(rig_close(&rig));
+}
+
 TEST(keys_come_and_go_without_a_call_of_the_allocator)
 {
     enum { KEYS = 3 };
@@ -285,9 +300,11 @@ TEST_MAIN(CASE(every_slab_is_registered_once_and_let_go_of),
           CASE(a_slab_that_cannot_be_registered_is_refused_and_nothing_of_it_stays),
           CASE(memory_that_cannot_be_pinned_is_read_all_the_same_where_that_is_allowed),
           CASE(a_slab_in_use_is_not_let_go_of),
-          CASE(a_slab_is_let_go_of_once_its_partition_is_uploaded), CASE(an_open_that_fails_anywhere_holds_nothing),
+          CASE(a_slab_is_let_go_of_once_its_partition_is_uploaded),
+          CASE(an_open_that_fails_anywhere_holds_nothing),
           CASE(a_load_that_fails_anywhere_leaves_the_rest_as_it_was),
           CASE(a_key_that_fits_no_card_is_refused_with_need_and_free),
+          CASE(a_bellman_key_is_refused_in_words),
           CASE(keys_come_and_go_without_a_call_of_the_allocator),
           CASE(a_thousand_proofs_allocate_and_register_nothing),
           CASE(the_card_is_the_one_that_was_named), CASE(a_card_that_is_held_is_not_touched))
