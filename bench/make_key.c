@@ -101,7 +101,9 @@ static int write_witnesses(struct maker *m)
 static int make_setup(struct maker *m)
 {
     const struct constraints *constraints = &m->constraints;
-    int error = setup_make(constraints, m->options->seed, m->pool, &m->setup, &m->reason);
+    const struct setup_secrets secrets =
+        setup_secrets_from_seed(constraints->curve, m->options->seed);
+    int error = setup_make(constraints, &secrets, SETUP_SNARKJS, m->pool, &m->setup, &m->reason);
 
     if (error)
         return error;

@@ -70,8 +70,10 @@ static inline struct scalar scalar_inverse(const struct curve *curve, struct sca
     return scalar_power(curve, a, exponent);
 }
 
-/* 5^((r - 1) / 2^log2): of order 2^log2, as snarkjs chooses it for both curves. */
-static inline struct scalar scalar_root_of_unity(const struct curve *curve, unsigned log2)
+/* base^((r - 1) / 2^log2): of order 2^log2, for a base that is no square. snarkjs takes 5 for both
+ * curves, bellman 7. */
+static inline struct scalar scalar_root_of_unity(const struct curve *curve, unsigned log2,
+                                                 uint64_t base)
 {
     struct scalar exponent;
 
@@ -80,5 +82,5 @@ static inline struct scalar scalar_root_of_unity(const struct curve *curve, unsi
     for (unsigned i = 0; i < log2; i++)
         for (int j = 0; j < 4; j++)
             exponent.l[j] = exponent.l[j] >> 1 | (j < 3 ? exponent.l[j + 1] << 63 : 0);
-    return scalar_power(curve, (struct scalar){{5}}, exponent);
+    return scalar_power(curve, (struct scalar){{base}}, exponent);
 }

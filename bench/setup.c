@@ -101,18 +101,36 @@ static void combine_range(void *context, size_t begin, size_t end)
     }
 }
 
+/* h_i becomes tau^i (tau^domain - 1) / delta. */
+static void monomial_range(void *context, size_t begin, size_t end)
+{
+    const struct combining *combining = context;
+    const struct setup *setup = combining->setup;
+    const struct scalar one = {{1}};
+    struct scalar value =
+        scalar_sub(setup->curve, scalar_power_u64(setup->curve, setup->tau, setup->domain), one);
+
+    value = scalar_mul(setup->curve, value, combining->delta_inverse);
+    value = scalar_mul(setup->curve, value, scalar_power_u64(setup->curve, setup->tau, begin));
+    for (size_t i = begin; i < end; i++) {
+        setup->h[i] = value;
+        value = scalar_mul(setup->curve, value, setup->tau);
+    }
+}
+
 static void fill(const struct constraints *constraints, const struct scalar *values,
-                 struct pool *pool, struct setup *setup)
+                 enum setup_form form, struct pool *pool, struct setup *setup)
 {
     const struct curve *curve = setup->curve;
     const unsigned log2 = constraints->domain_log2;
-    const struct scalar one = {{1}}, root = scalar_root_of_unity(curve, log2);
+    const uint64_t base = form == SETUP_BELLMAN ? 7 : 5;
+    const struct scalar one = {{1}}, root = scalar_root_of_unity(curve, log2, base);
     struct combining combining = {setup, scalar_inverse(curve, setup->gamma),
                                   scalar_inverse(curve, setup->delta)};
     /* The domain itself, and the odd half of the one of twice the size, by delta. */
     const struct lagrange_points even = {setup->domain, setup->domain, one, root, one},
                                  odd = {2 * setup->domain, setup->domain,
-                                        scalar_root_of_unity(curve, log2 + 1), root,
+                                        scalar_root_of_unity(curve, log2 + 1, base), root,
                                         combining.delta_inverse};
     const struct summing summing = {
         .curve = curve,
@@ -127,11 +145,25 @@ static void fill(const struct constraints *constraints, const struct scalar *val
     sum_matrix(summing, &constraints->b, constraints_row_count(constraints), pool, setup->b);
     sum_matrix(summing, &constraints->c, constraints->constraint_count, pool, setup->c);
     pool_run_range(pool, setup->variables, 1024, combine_range, &combining);
-    lagrange_evaluate(curve, pool, setup->tau, odd, setup->h);
+    if (form == SETUP_BELLMAN)
+        pool_run_range(pool, setup->domain - 1, 1 << 12, monomial_range, &combining);
+    else
+        lagrange_evaluate(curve, pool, setup->tau, odd, setup->h);
 }
 
-int setup_make(const struct constraints *constraints, uint64_t seed, struct pool *pool,
-               struct setup *ret, struct reason *reason)
+struct setup_secrets setup_secrets_from_seed(const struct curve *curve, uint64_t seed)
+{
+    return (struct setup_secrets){
+        .tau = secret(curve, seed, "tau"),
+        .alpha = secret(curve, seed, "alpha"),
+        .beta = secret(curve, seed, "beta"),
+        .gamma = secret(curve, seed, "gamma"),
+        .delta = secret(curve, seed, "delta"),
+    };
+}
+
+int setup_make(const struct constraints *constraints, const struct setup_secrets *secrets,
+               enum setup_form form, struct pool *pool, struct setup *ret, struct reason *reason)
 {
     const struct curve *curve = constraints->curve;
     struct scalar *values = constraints_plain_values(constraints);
@@ -141,11 +173,11 @@ int setup_make(const struct constraints *constraints, uint64_t seed, struct pool
         .domain = (size_t)1 << constraints->domain_log2,
         .variables = constraints->variable_count,
         .publics = constraints->public_count,
-        .tau = secret(curve, seed, "tau"),
-        .alpha = secret(curve, seed, "alpha"),
-        .beta = secret(curve, seed, "beta"),
-        .gamma = secret(curve, seed, "gamma"),
-        .delta = secret(curve, seed, "delta"),
+        .tau = secrets->tau,
+        .alpha = secrets->alpha,
+        .beta = secrets->beta,
+        .gamma = secrets->gamma,
+        .delta = secrets->delta,
         .a = malloc(constraints->variable_count * sizeof ret->a[0]),
         .b = malloc(constraints->variable_count * sizeof ret->b[0]),
         .c = malloc(constraints->variable_count * sizeof ret->c[0]),
@@ -153,7 +185,7 @@ int setup_make(const struct constraints *constraints, uint64_t seed, struct pool
     };
     bool has_memory = values && ret->a && ret->b && ret->c && ret->h;
     if (has_memory)
-        fill(constraints, values, pool, ret);
+        fill(constraints, values, form, pool, ret);
     free(values);
     return has_memory
                ? 0

@@ -1,9 +1,11 @@
 /* The scalars of a Groth16 key: the secrets, which follow from a seed, and each point's multiple of
- * the generator. For make_key. Whoever knows the seed can forge proofs under the key.
+ * the generator. For make_key and make_params. Whoever knows the seed can forge proofs under the
+ * key.
  *
- * The key has the form that `snarkjs groth16 setup` gives: Groth, "On the Size of Pairing-based
- * Non-interactive Arguments", EUROCRYPT 2016, with H in the odd half of the Lagrange basis of the
- * domain of twice the size. Scalars here are plain, 4 limbs. */
+ * Groth, "On the Size of Pairing-based Non-interactive Arguments", EUROCRYPT 2016. The key has the
+ * form that `snarkjs groth16 setup` gives, with H in the odd half of the Lagrange basis of the
+ * domain of twice the size, or the one that bellman gives, with H in the monomial basis and rows on
+ * the domain of another root. Scalars here are plain, 4 limbs. */
 #pragma once
 
 #include <stddef.h>
@@ -15,18 +17,29 @@
 
 struct pool;
 
+struct setup_secrets {
+    struct scalar tau, alpha, beta, gamma, delta;
+};
+
+enum setup_form {
+    SETUP_SNARKJS,
+    SETUP_BELLMAN,
+};
+
 struct setup {
     const struct curve *curve;
     size_t domain, variables, publics;
     struct scalar tau, alpha, beta, gamma, delta;
     struct scalar *a, *b; /* a_s(tau), b_s(tau) by wire: of A, and of B1 and B2 */
     struct scalar *c;     /* by wire: of IC, publics + 1 of them, then of L */
-    struct scalar *h;     /* domain of them */
+    struct scalar *h;     /* domain of them, in bellman's form one less */
 };
 
+struct setup_secrets setup_secrets_from_seed(const struct curve *curve, uint64_t seed);
+
 /* -ENOMEM. The object wants setup_destroy in any case. Spread over the pool. */
-int setup_make(const struct constraints *constraints, uint64_t seed, struct pool *pool,
-               struct setup *ret, struct reason *reason);
+int setup_make(const struct constraints *constraints, const struct setup_secrets *secrets,
+               enum setup_form form, struct pool *pool, struct setup *ret, struct reason *reason);
 /* Accepts a zeroed object. */
 void setup_destroy(struct setup *setup);
 
