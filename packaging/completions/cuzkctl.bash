@@ -15,7 +15,7 @@ _cuzkctl_values() {
     NAME) timeout 2 "$@" --json circuit list 2>/dev/null | _cuzkctl_json name ;;
     WORKER*)
         timeout 2 "$@" --json workers 2>/dev/null | _cuzkctl_json name
-        echo all
+        printf '%s\n' synth gpu finalizer all
         ;;
     JOB) timeout 2 "$@" --json jobs --limit 100 2>/dev/null | _cuzkctl_json job ;;
     CLASS) printf '%s\n' low normal high critical ;;
@@ -75,7 +75,8 @@ _cuzkctl() {
         kind=${takes[$last]}
     elif [[ -n $verb ]]; then
         local -a positional
-        read -ra positional <<<"$(sed -n "1s/^cuzkctl $verb \(.*\)\[options\].*/\1/p" <<<"$help")"
+        # WORKER, or [WORKER] where it may be left out.
+        read -ra positional <<<"$(sed -n "1s/^cuzkctl $verb \(.*\)\[options\].*/\1/p" <<<"$help" | tr -d '[]')"
         local -a words=($verb)
         kind=${positional[${#rest[@]} - ${#words[@]}]}
         # The name of a new circuit is new.

@@ -58,6 +58,10 @@ def names_of_the_daemon(shell, daemon, circuit, job):
                  "circuits behind a flag")
     expect_equal(offered(shell, "circuit", "remove", "", **where), [circuit], "circuits to remove")
     expect_equal(offered(shell, "circuit", "add", "", **where), [], "names of new circuits")
+    expect_equal(offered(shell, "restart", "gpu", **where), ["gpu", "gpu-0"], "workers")
+    expect_equal(offered(shell, "drain", "--no-wait", "a", **where), ["all"], "workers")
+    expect_equal(offered(shell, "log-level", "w", **where), ["warn"], "levels")
+    expect_equal(offered(shell, "log-level", "warn", "sy", **where), ["synth", "synth-0"], "workers")
     expect_equal(offered(shell, "wait", "", **where), [str(job)], "jobs")
     expect_equal(offered(shell, "--json", "result", "", **where), [str(job)], "jobs")
 
