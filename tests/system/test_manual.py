@@ -72,7 +72,7 @@ def cuzkd_page():
 def bench_page():
     described = {head.split()[0]: body for head, body in items(section(plain("cuzk-bench.1"),
                                                                        "SUBCOMMANDS"))}
-    names = re.findall(r"^  ([a-z-]+)  ", run(CUZK_BENCH, "--help").out, re.MULTILINE)
+    names = re.findall(r"^  ([a-z-]+) ", run(CUZK_BENCH, "--help").out, re.MULTILINE)
     expect_equal(sorted(described), sorted(names), "subcommands")
     for name in set(names) - {"gpu"}:  # that one has letters, and a build with CUDA
         expect_equal(sorted(set(OPTION.findall(described[name]))),
