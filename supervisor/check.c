@@ -84,8 +84,6 @@ static bool worker_rests(const struct worker *worker)
 static bool intake_rests(const struct supervisor *supervisor)
 {
     const struct intake *intake = &supervisor->intake;
-    if (intake->first || !errands_are_done(supervisor->spool.errands) || !close_later_is_done())
-        return false;
     for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {
         enum intake_worker_state state = intake->workers[i].state;
         if (state != INTAKE_DOWN && state != INTAKE_IDLE)
@@ -104,13 +102,29 @@ static bool journal_rests(const struct supervisor *supervisor)
     return figures.queued == 0 && durable->fetches == 0 && !durable->is_expiring;
 }
 
-/* No partition is anywhere, nobody comes or goes, no descriptor is on its way to a request. */
+/* No thread opens or closes a descriptor now, and none is on its way to a request: what is open is
+ * what the records name and what was there all along. A record lets go of its descriptor before a
+ * thread closes it (close_later), a client's connection too. */
+static bool descriptors_rest(const struct supervisor *supervisor)
+{
+    if (supervisor->admission.ticket_count > 0 || supervisor->intake.first ||
+        supervisor->resize.is_open || !journal_rests(supervisor) ||
+        !errands_are_done(supervisor->spool.errands) || !close_later_is_done())
+        return false;
+    for (const struct control_client *client = supervisor->control.clients; client;
+         client = client->next) {
+        if (client->stream.descriptor_count > 0)
+            return false;
+    }
+    return true;
+}
+
+/* No partition is anywhere, and nobody comes or goes. */
 static bool is_idle(const struct supervisor *supervisor)
 {
     if (supervisor->phase != SUPERVISOR_SERVING || supervisor->slots.free_count != SLOTS_MAX ||
         supervisor->jobs.active.count > 0 || supervisor->jobs.settling_count > 0 ||
-        supervisor->admission.ticket_count > 0 || !journal_rests(supervisor) ||
-        supervisor->resize.is_open || !intake_rests(supervisor))
+        !intake_rests(supervisor) || !descriptors_rest(supervisor))
         return false;
     for (uint32_t i = 0; i < supervisor->workers.count; i++) {
         if (!worker_rests(&supervisor->workers.entries[i]))
@@ -122,18 +136,17 @@ static bool is_idle(const struct supervisor *supervisor)
                         circuit->state == CIRCUIT_LOADING || circuit->state == CIRCUIT_SHARING))
             return false;
     }
-    for (const struct control_client *client = supervisor->control.clients; client;
-         client = client->next) {
-        if (client->stream.descriptor_count > 0)
-            return false;
-    }
     return true;
 }
 
-void check_note_ready(struct supervisor *supervisor)
+void check_tick(struct supervisor *supervisor)
 {
     struct check_baseline *baseline = &supervisor->check_baseline;
-    baseline->is_there = check_unexplained(supervisor, baseline->unexplained);
+    uint32_t open_count;
+    if (baseline->is_there || supervisor->phase != SUPERVISOR_SERVING ||
+        !descriptors_rest(supervisor))
+        return;
+    baseline->is_there = check_unexplained(supervisor, baseline->unexplained, &open_count);
 }
 
 void check_run(const struct supervisor *supervisor, struct check_report *ret)

@@ -40,8 +40,8 @@ enum check_descriptor {
     CHECK_DESCRIPTOR_COUNT,
 };
 
-/* What was open when the service became ready, beyond what the records explain: the standard
- * streams, the loop, locks, listeners. */
+/* What was open soon after the service became ready, when no descriptor was coming or going, beyond
+ * what the records explain: the standard streams, the loop, locks, listeners. */
 struct check_baseline {
     bool is_there;
     int32_t unexplained[CHECK_DESCRIPTOR_COUNT];
@@ -67,8 +67,8 @@ struct check_report {
 const char *check_item_to_string(enum check_item item);
 const char *check_outcome_to_string(enum check_outcome outcome);
 
-/* Once, when the service is ready. */
-void check_note_ready(struct supervisor *supervisor);
+/* Each turn: takes the baseline, once. */
+void check_tick(struct supervisor *supervisor);
 void check_run(const struct supervisor *supervisor, struct check_report *ret);
 /* The value of the reply. */
 void check_write(struct reply *reply, const struct supervisor *supervisor);
@@ -96,6 +96,7 @@ void check_descriptors(const struct supervisor *supervisor, struct check_finding
 void check_memory(const struct supervisor *supervisor, struct check_finding *finding);
 void check_journal(const struct supervisor *supervisor, struct check_finding *finding);
 void check_spool(const struct supervisor *supervisor, struct check_finding *finding);
-/* False when /proc cannot be read. */
+/* By kind, what is open and no record names; and how many are open in all. False when /proc cannot
+ * be read. */
 bool check_unexplained(const struct supervisor *supervisor,
-                       int32_t ret[static CHECK_DESCRIPTOR_COUNT]);
+                       int32_t ret[static CHECK_DESCRIPTOR_COUNT], uint32_t *ret_open_count);

@@ -211,11 +211,14 @@ static void explain_inputs(const struct supervisor *supervisor,
 }
 
 bool check_unexplained(const struct supervisor *supervisor,
-                       int32_t ret[static CHECK_DESCRIPTOR_COUNT])
+                       int32_t ret[static CHECK_DESCRIPTOR_COUNT], uint32_t *ret_open_count)
 {
     const struct memory *memory = &supervisor->memory;
     if (!count_open(ret))
         return false;
+    *ret_open_count = 0;
+    for (int kind = 0; kind < CHECK_DESCRIPTOR_COUNT; kind++)
+        *ret_open_count += (uint32_t)ret[kind];
     explain_inputs(supervisor, ret);
     for (uint32_t i = 0; i < supervisor->workers.count; i++)
         explain_worker(&supervisor->workers.entries[i], ret);
@@ -249,8 +252,13 @@ void check_descriptors(const struct supervisor *supervisor, struct check_finding
 {
     const struct check_baseline *baseline = &supervisor->check_baseline;
     int32_t now[CHECK_DESCRIPTOR_COUNT];
-    if (!baseline->is_there || !check_unexplained(supervisor, now)) {
-        check_skip(finding, "/proc/self/fd cannot be read, or could not at the start");
+    uint32_t open_count;
+    if (!baseline->is_there) {
+        check_skip(finding, "since the start no moment came without a descriptor on its way");
+        return;
+    }
+    if (!check_unexplained(supervisor, now, &open_count)) {
+        check_skip(finding, "/proc/self/fd cannot be read");
         return;
     }
     for (int kind = 0; kind < CHECK_DESCRIPTOR_COUNT; kind++) {
@@ -259,7 +267,8 @@ void check_descriptors(const struct supervisor *supervisor, struct check_finding
             check_fault(finding, "%d %s %s open than the records explain", abs(more),
                         descriptor_names[kind], more > 0 ? "more are" : "fewer are");
     }
-    check_note(finding, "as when the service became ready");
+    check_note(finding, "%u open beside connections, as the records say",
+               open_count - supervisor->control.client_count);
 }
 
 /* ---- memory ---- */

@@ -48,6 +48,7 @@ static uint64_t turn(struct supervisor *supervisor)
     bool is_second = supervisor->now_ns >= supervisor->next_tick_ns;
     if (is_second)
         supervisor->next_tick_ns = supervisor->now_ns + SUPERVISOR_TICK_MS * UINT64_C(1000000);
+    check_tick(supervisor); /* what the last turn let go of has had the time to be closed */
     if (is_prepared) {
         workers_tick(supervisor);
         reload_tick(supervisor);
@@ -386,7 +387,6 @@ static void advance(struct supervisor *supervisor)
         if (workers_have_settled(&supervisor->workers) && workers_can_prove(&supervisor->workers)) {
             supervisor->phase = SUPERVISOR_SERVING;
             service_ready(supervisor);
-            check_note_ready(supervisor);
             grants_run(supervisor);
         }
         break;
