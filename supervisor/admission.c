@@ -443,7 +443,8 @@ static void on_journalled(struct journal_operation *operation, int result)
                  ticket->client_key, (unsigned long long)operation->existing);
         ticket_refuse(ticket, REPLY_KEY_CONFLICT, 0, text);
     } else {
-        snprintf(text, sizeof text, "the journal cannot be written (%s); nothing was accepted",
+        snprintf(text, sizeof text,
+                 "the journal in the state folder cannot be written (%s); nothing was accepted",
                  strerror(-result));
         ticket_refuse(ticket, REPLY_BUSY, RETRY_DISK_MS, text);
     }
