@@ -34,7 +34,9 @@ struct ctl_option {
 enum {
     CTL_GIVEN_MAX = 256,
     CTL_POSITIONAL_MAX = 4,
-    CTL_RECONNECT_S = 600,
+    /* A restart opens its sockets after 45 s at most (what it waits for is in leftovers.h), and a
+     * service manager may wait before. One that is gone for longer was stopped for good. */
+    CTL_RECONNECT_S = 120,
 };
 
 struct ctl;
@@ -123,10 +125,18 @@ void ctl_catch_interrupts(void);
  * cancels_on_interrupt. CTL_OK when the job is done; else its message is out. */
 int ctl_wait_job(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, uint32_t timeout_ms,
                  bool cancels_on_interrupt, struct cuzk_job *ret_job);
-/* The daemon is gone: waits for it to be back, until deadline_ns and CTL_RECONNECT_S at most, and
- * connects again. CTL_OK, or error is shown and its exit code comes back. */
-int ctl_reconnect(struct ctl *ctl, struct cuzk *cuzk, uint64_t deadline_ns,
-                  const struct cuzk_error *error);
+/* A call that waits while the daemon is away. */
+struct ctl_patience {
+    const char *what;     /* is waited for, and how to go on later: for messages */
+    uint64_t deadline_ns; /* UINT64_MAX: only CTL_RECONNECT_S */
+    uint64_t gone_ns;     /* since then nothing was answered; 0 again after an answer */
+};
+
+/* The daemon is gone (error says how): waits for it to be back and connects again. Blocking, until
+ * CTL_RECONNECT_S after patience->gone_ns or the deadline. CTL_OK, or a message is out and its exit
+ * code comes back. */
+int ctl_reconnect(struct ctl *ctl, struct cuzk *cuzk, struct ctl_patience *patience,
+                  struct cuzk_error *error);
 /* Fetches proofs and public inputs and writes them to --proof and --public. */
 int ctl_write_results(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, json_t **ret_result);
 /* Times per phase, to stderr. */

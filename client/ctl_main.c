@@ -91,7 +91,7 @@ static const struct ctl_verb verbs[] = {
      "Submits one job, waits for it and writes its outputs. With several witnesses the outputs are "
      "arrays, in the order of the witnesses. ^C cancels the job, a second ^C leaves at once. When "
      "the time is over the job goes on: the message says how to come back to it. A restart of the "
-     "daemon meanwhile is waited for, ten minutes long, and the job goes on.",
+     "daemon meanwhile is waited for, two minutes long, and the job goes on.",
      ctl_prove},
     {"submit", "", 0, submit_options, "submit a job and print its number", "", ctl_submit},
     {"wait", "JOB", 1, wait_options, "wait until a job has ended",

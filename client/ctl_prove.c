@@ -31,6 +31,10 @@ static int submit(struct ctl *ctl, struct cuzk *cuzk, enum request_priority prio
         .client_key = ctl_value(ctl, "client-key"),
         .not_durable = ctl_has(ctl, "not-durable"),
     };
+    struct ctl_patience patience = {
+        .what = "nothing was answered: repeat it with the same client key, it is done once",
+        .deadline_ns = UINT64_MAX,
+    };
     struct cuzk_error error;
     unsigned count = 0;
     const char *path;
@@ -53,7 +57,7 @@ static int submit(struct ctl *ctl, struct cuzk *cuzk, enum request_priority prio
             return CTL_OK;
         if (r != CUZK_NO_DAEMON || !submission.client_key)
             return ctl_fail(ctl, &error);
-        r = ctl_reconnect(ctl, cuzk, UINT64_MAX, &error);
+        r = ctl_reconnect(ctl, cuzk, &patience, &error);
         if (r != CTL_OK)
             return r;
     }

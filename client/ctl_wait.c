@@ -78,22 +78,34 @@ static int judge(struct ctl *ctl, const struct cuzk_job *job)
     return ctl_failf(ctl, job->code, "job %llu failed: %s", number, job->message);
 }
 
-int ctl_reconnect(struct ctl *ctl, struct cuzk *cuzk, uint64_t deadline_ns,
-                  const struct cuzk_error *error)
+int ctl_reconnect(struct ctl *ctl, struct cuzk *cuzk, struct ctl_patience *patience,
+                  struct cuzk_error *error)
 {
-    uint64_t limit_ns = clock_now_ns() + CTL_RECONNECT_S * UINT64_C(1000000000);
     struct timespec pause = {.tv_nsec = RECONNECT_PAUSE_MS * 1000000};
-    struct cuzk_error ignored;
 
-    if (limit_ns > deadline_ns)
-        limit_ns = deadline_ns;
-    fprintf(stderr, "cuzkctl: the daemon has gone; waiting for it to come back\n");
-    while (clock_now_ns() < limit_ns && interrupts == 0) {
-        if (cuzk_reconnect(cuzk, &ignored) == CUZK_OK)
-            return CTL_OK;
-        nanosleep(&pause, NULL);
+    if (patience->gone_ns == 0) {
+        patience->gone_ns = clock_now_ns();
+        fprintf(stderr, "cuzkctl: the daemon has gone; waiting up to %d s for it to come back\n",
+                CTL_RECONNECT_S);
     }
-    return ctl_fail(ctl, error);
+    uint64_t limit_ns = patience->gone_ns + CTL_RECONNECT_S * UINT64_C(1000000000);
+    /* A pause comes first: a daemon that closes every connection is not to be besieged. */
+    for (;;) {
+        uint64_t now_ns = clock_now_ns();
+        if (interrupts > 0)
+            return ctl_failf(ctl, CUZK_CANCELLED, "interrupted while the daemon was away; %s",
+                             patience->what);
+        if (now_ns >= patience->deadline_ns)
+            return ctl_failf(ctl, CUZK_TIMEOUT, "the daemon is away (%s); %s", error->message,
+                             patience->what);
+        if (now_ns >= limit_ns)
+            return ctl_failf(ctl, CUZK_NO_DAEMON,
+                             "the daemon has not come back within %d s (%s); %s", CTL_RECONNECT_S,
+                             error->message, patience->what);
+        nanosleep(&pause, NULL);
+        if (cuzk_reconnect(cuzk, error) == CUZK_OK)
+            return CTL_OK;
+    }
 }
 
 int ctl_wait_job(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, uint32_t timeout_ms,
@@ -104,7 +116,10 @@ int ctl_wait_job(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, uint32_t time
         timeout_ms == CUZK_FOREVER ? UINT64_MAX : started_ns + timeout_ms * 1000000ull;
     bool has_seen = false;
     struct cuzk_error error;
+    char what[80];
+    struct ctl_patience patience = {.what = what, .deadline_ns = deadline_ns};
 
+    snprintf(what, sizeof what, "cuzkctl wait %llu goes on with its job", (unsigned long long)job);
     for (;;) {
         if (interrupts > 0 && cancels_on_interrupt) {
             clear_progress();
@@ -118,7 +133,7 @@ int ctl_wait_job(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, uint32_t time
             continue;
         if (r == CUZK_NO_DAEMON) {
             clear_progress();
-            r = ctl_reconnect(ctl, cuzk, deadline_ns, &error);
+            r = ctl_reconnect(ctl, cuzk, &patience, &error);
             if (r != CTL_OK)
                 return r;
             has_seen = false;
@@ -128,6 +143,7 @@ int ctl_wait_job(struct ctl *ctl, struct cuzk *cuzk, uint64_t job, uint32_t time
             clear_progress();
             return ctl_fail(ctl, &error);
         }
+        patience.gone_ns = 0;
         seen = ret_job->version;
         has_seen = true;
         if (ret_job->state >= CUZK_JOB_DONE)

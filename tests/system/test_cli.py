@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
@@ -316,6 +317,28 @@ def stop_finishes_or_keeps_jobs(circuit):
         expect_equal(waiter.returncode, 0, f"the waiting client: {errors}")
 
 
+def wait_for_a_daemon_that_does_not_answer_is_bounded():
+    """Every connection is closed: tried again with pauses, up to --timeout, and the job is named."""
+    connections = 0
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+        path = Path(folder) / "deaf.sock"
+        listener.bind(str(path))
+        listener.listen(64)
+        waiter = subprocess.Popen([CUZKCTL, "--socket", path, "wait", "17", "--timeout", "2s"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        listener.settimeout(1)
+        while waiter.poll() is None:
+            try:
+                listener.accept()[0].close()
+                connections += 1
+            except TimeoutError:
+                pass
+        _, errors = waiter.communicate(timeout=20)
+    expect_equal(waiter.returncode, 7, f"exit code: {errors}")
+    expect("cuzkctl wait 17" in errors and "waiting up to" in errors, errors)
+    expect(2 <= connections <= 15, f"{connections} connections in 2 s")
+
+
 def restart_keeps_circuits(circuit):
     with Daemon() as daemon:
         daemon.add(circuit)
@@ -496,6 +519,8 @@ def main():
     for number in (signal.SIGTERM, signal.SIGINT):
         one(f"{number.name.lower()}_stops_cleanly", stop_is_clean, number)
     one("stop_with_jobs_queued_ends_in_time", stop_finishes_or_keeps_jobs, chain)
+    one("wait_for_a_daemon_that_does_not_answer_is_bounded",
+        wait_for_a_daemon_that_does_not_answer_is_bounded)
     one("restart_keeps_circuits", restart_keeps_circuits, circuit)
     one("circuit_from_config", circuit_from_config, circuit)
     one("replaced_key_leaves_the_cache", replaced_key_leaves_the_cache, circuit, chain)
