@@ -132,7 +132,7 @@ struct ctl_patience {
     uint64_t gone_ns;     /* since then nothing was answered; 0 again after an answer */
 };
 
-/* The daemon is gone (error says how): waits for it to be back and connects again. Blocking, until
+/* The daemon is gone or about to go (error says how): waits for it to be back and connects again. Blocking, until
  * CTL_RECONNECT_S after patience->gone_ns or the deadline. CTL_OK, or a message is out and its exit
  * code comes back. */
 int ctl_reconnect(struct ctl *ctl, struct cuzk *cuzk, struct ctl_patience *patience,

@@ -19,9 +19,15 @@ static int check(struct ctl *ctl, enum request_priority *ret_priority)
     return CTL_OK;
 }
 
-/* With a client key a submit whose answer was lost is sent again: it cannot become two jobs. */
+/* A daemon that stops has not accepted it, and with a client key a submit whose answer was lost
+ * cannot become two jobs: it is sent again once the daemon is back. */
+static bool may_repeat(const struct cuzk_submission *submission, int error)
+{
+    return error == CUZK_SHUTTING_DOWN || (error == CUZK_NO_DAEMON && submission->client_key);
+}
+
 static int submit(struct ctl *ctl, struct cuzk *cuzk, enum request_priority priority,
-                  uint64_t *ret_job)
+                  uint64_t deadline_ns, uint64_t *ret_job)
 {
     struct cuzk_input inputs[CUZK_INPUTS_MAX] = {0};
     struct cuzk_submission submission = {
@@ -32,8 +38,8 @@ static int submit(struct ctl *ctl, struct cuzk *cuzk, enum request_priority prio
         .not_durable = ctl_has(ctl, "not-durable"),
     };
     struct ctl_patience patience = {
-        .what = "nothing was answered: repeat it with the same client key, it is done once",
-        .deadline_ns = UINT64_MAX,
+        .what = "no job was heard of: with a client key it may be repeated and is done once",
+        .deadline_ns = deadline_ns,
     };
     struct cuzk_error error;
     unsigned count = 0;
@@ -55,7 +61,7 @@ static int submit(struct ctl *ctl, struct cuzk *cuzk, enum request_priority prio
         r = cuzk_submit_job(cuzk, &submission, ret_job, &error);
         if (r == CUZK_OK)
             return CTL_OK;
-        if (r != CUZK_NO_DAEMON || !submission.client_key)
+        if (!may_repeat(&submission, r))
             return ctl_fail(ctl, &error);
         r = ctl_reconnect(ctl, cuzk, &patience, &error);
         if (r != CTL_OK)
@@ -74,7 +80,7 @@ int ctl_submit(struct ctl *ctl)
         r = ctl_open(ctl, false, &cuzk);
     if (r != CTL_OK)
         return r;
-    r = submit(ctl, cuzk, priority, &job);
+    r = submit(ctl, cuzk, priority, UINT64_MAX, &job);
     cuzk_close(cuzk);
     if (r != CTL_OK)
         return r;
@@ -131,7 +137,9 @@ int ctl_prove(struct ctl *ctl)
     if (r != CTL_OK)
         return r;
     ctl_catch_interrupts();
-    r = submit(ctl, cuzk, priority, &job);
+    r = submit(ctl, cuzk, priority,
+               timeout_ms == CUZK_FOREVER ? UINT64_MAX : started_ns + timeout_ms * 1000000ull,
+               &job);
     if (r == CTL_OK)
         r = ctl_wait_job(ctl, cuzk, job, timeout_ms, true, &state);
     if (r == CTL_OK) {

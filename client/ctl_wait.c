@@ -85,8 +85,8 @@ int ctl_reconnect(struct ctl *ctl, struct cuzk *cuzk, struct ctl_patience *patie
 
     if (patience->gone_ns == 0) {
         patience->gone_ns = clock_now_ns();
-        fprintf(stderr, "cuzkctl: the daemon has gone; waiting up to %d s for it to come back\n",
-                CTL_RECONNECT_S);
+        fprintf(stderr, "cuzkctl: the daemon %s; waiting up to %d s for it to come back\n",
+                error->code == CUZK_SHUTTING_DOWN ? "is stopping" : "has gone", CTL_RECONNECT_S);
     }
     uint64_t limit_ns = patience->gone_ns + CTL_RECONNECT_S * UINT64_C(1000000000);
     /* A pause comes first: a daemon that closes every connection is not to be besieged. */

@@ -2,6 +2,7 @@
 """Jobs outlive the daemon: kill -9 and restarts in mid-job, client keys, deadlines, caps, retention,
 a damaged journal. Every proof that comes out of it is verified."""
 
+import os
 import signal
 import subprocess
 import tempfile
@@ -162,6 +163,41 @@ def prove_waits_over_a_restart(daemon, circuit):
         expect_equal(verify(circuit.vkey, one, signals).code, 0, "verify")
 
 
+def prove_begun_while_it_stops(circuit):
+    """The daemon finishes a job and takes no other: prove and submit wait for the next start."""
+    with Daemon({"Supervisor": {"StopTimeout": "20s"}}) as daemon:
+        daemon.add(circuit)
+        proof, public = daemon.folder / "late.proof", daemon.folder / "late.public"
+        environment = {k: v for k, v in daemon.environment.items() if k != "CUZK_TEST_RUN"}
+        synth = next(w for w in daemon.workers() if w["kind"] == "synth")["pid"]
+        os.kill(synth, signal.SIGSTOP)  # a job under way, for as long as the test likes
+        late, one = [], ["--circuit", circuit.label, "--witness", circuit.witnesses[0]]
+        try:
+            daemon.ctl_ok("submit", *one)
+            daemon.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: daemon.status()["phase"] == "stopping", 20, "it stops")
+            for command in (["prove", *one, "--proof", proof, "--public", public],
+                            ["submit", *one, "--client-key", "late"],
+                            ["prove", *one, "--proof", proof, "--public", public,
+                             "--timeout", "1s"]):
+                late.append(subprocess.Popen(
+                    [CUZKCTL, "--socket", daemon.socket, *command], env=environment,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+            bounded = late.pop()
+            errors = bounded.communicate(timeout=20)[1]
+            expect_equal(bounded.returncode, 7, f"exit code beyond --timeout: {errors}")
+            expect("is stopping; waiting up to" in errors, errors)
+            expect_equal([client.poll() for client in late], [None, None], "those that wait")
+        finally:
+            os.kill(synth, signal.SIGCONT)
+        expect_equal(daemon.process.wait(40), 0, "exit code after SIGTERM")
+        daemon.start()
+        for client in late:
+            errors = client.communicate(timeout=60)[1]
+            expect_equal(client.returncode, 0, f"exit code: {errors}")
+        expect_equal(verify(circuit.vkey, proof, public).code, 0, "verify")
+
+
 def not_durable_is_failed_by_a_restart(daemon, circuit):
     with rpc.Client(daemon.socket) as client:
         done = client.submit(circuit.label, witnesses(circuit, 1), durable=False)
@@ -316,6 +352,7 @@ def main():
         suite.case("not_durable_is_failed_by_a_restart", not_durable_is_failed_by_a_restart, daemon,
                    large)
         suite.case("daemon_stops_and_leaves_nothing", daemon.stop)
+    suite.case("prove_begun_while_it_stops_waits_for_the_start", prove_begun_while_it_stops, small)
     suite.case("results_are_kept_and_go_with_age", results_are_kept_and_go_with_age, small, large)
     suite.case("damaged_journal_is_set_aside", damaged_journal_is_set_aside, small)
     if can_mount():
