@@ -150,6 +150,14 @@ int channel_grant(struct channel *channel, const struct message *grant)
     return push(&channel->layout->submission, channel->layout->submission_entries, grant);
 }
 
+bool channel_grants_are_taken(const struct channel *channel)
+{
+    const struct spsc *ring = &channel->layout->submission;
+
+    return atomic_load_explicit(&ring->head, memory_order_relaxed) ==
+           atomic_load_explicit(&ring->tail, memory_order_relaxed);
+}
+
 int channel_take_completion(struct channel *channel, struct message *ret)
 {
     return take(&channel->layout->completion, channel->layout->completion_entries, ret);

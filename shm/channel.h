@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shm/message.h"
@@ -100,6 +101,8 @@ const char *channel_build(char ret[CHANNEL_BUILD_BYTES]);
  * its index or pushed a message that is none (unknown operation or blame, payload too long). */
 /* Supervisor's calls. */
 int channel_grant(struct channel *channel, const struct message *grant);
+/* The worker has taken every grant so far, if it says the truth. */
+bool channel_grants_are_taken(const struct channel *channel);
 int channel_take_completion(struct channel *channel, struct message *ret);
 /* Worker's calls. */
 int channel_take_grant(struct channel *channel, struct message *ret);

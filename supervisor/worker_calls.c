@@ -60,16 +60,26 @@ enum log_level worker_calls_level_of(const struct worker *worker)
     return worker->has_log_level ? worker->log_level : worker->supervisor->config.log_level;
 }
 
-/* One that does not run yet is started with it; where the ring is full the level of the next
- * process is right. */
+/* One that does not run yet is started with it. Nothing answers the call, so that it waits until
+ * the worker has taken all that came before: there is never more than one in the ring. */
 static void tell_level(struct worker *worker)
 {
     const struct message grant = {
         .operation = OPERATION_LOG_LEVEL,
         .numbers = {worker_calls_level_of(worker)},
     };
-    if (worker->state == WORKER_STARTING || worker->state == WORKER_RUNNING)
-        workers_push(worker, &grant);
+    if (worker->state != WORKER_STARTING && worker->state != WORKER_RUNNING) {
+        worker->has_untold_level = false;
+        return;
+    }
+    worker->has_untold_level =
+        !channel_grants_are_taken(&worker->channel) || workers_push(worker, &grant) < 0;
+}
+
+void worker_calls_tick(struct worker *worker)
+{
+    if (worker->has_untold_level)
+        tell_level(worker);
 }
 
 void worker_calls_log_level(struct worker *worker, enum log_level level)

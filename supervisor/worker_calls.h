@@ -32,6 +32,8 @@ const char *worker_trim_state_to_string(enum worker_trim_state state);
 int worker_calls_trim(struct worker *worker);
 /* NULL, or how the answer breaks the contract. */
 const char *worker_calls_trimmed(struct worker *worker, const struct message *answer);
+/* Once a turn: tells a level that had to wait. */
+void worker_calls_tick(struct worker *worker);
 /* The process is gone. */
 void worker_calls_ended(struct worker *worker);
 

@@ -92,7 +92,7 @@ static void take_apart(struct worker *worker)
     worker->keys_open = worker->key_calls = 0;
     worker->loads_alone = false;
     slab_deliveries_forget(worker);
-    worker->is_caught_up = worker->has_untold = false;
+    worker->is_caught_up = worker->has_untold = worker->has_untold_level = false;
     worker->delayed_until_ns = worker->killed_ns = 0;
     worker->killed_why[0] = '\0';
     worker->liveness = (struct liveness){0};
@@ -234,6 +234,7 @@ void workers_tick(struct supervisor *supervisor)
         if (worker->bury_at_ns && supervisor->now_ns >= worker->bury_at_ns)
             bury(worker);
         worker_check_tick(worker);
+        worker_calls_tick(worker);
         if (worker->delayed_until_ns && supervisor->now_ns >= worker->delayed_until_ns)
             deliveries_flush(worker);
         if (worker->channel.layout)

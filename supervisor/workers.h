@@ -101,6 +101,7 @@ struct worker {
     struct worker_trim trim;
     bool has_log_level; /* its own, else the configuration's */
     enum log_level log_level;
+    bool has_untold_level; /* of the process that runs */
     struct worker_check check;
     bool is_drained;    /* an operator wants it down, until resume */
     bool is_removed;    /* the configuration has fewer of its kind; down: it is absent */

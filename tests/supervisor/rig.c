@@ -178,6 +178,10 @@ void rig_take(struct rig *rig, unsigned i)
             worker->is_told_to_stop |= message.operation == OPERATION_STOP;
             continue;
         }
+        if (message.operation == OPERATION_LOG_LEVEL) {
+            worker->log_level = (enum log_level)message.numbers[0];
+            continue;
+        }
         if (message.operation == OPERATION_CANCEL) {
             note_cancel(worker, &message);
             continue;

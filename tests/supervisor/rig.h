@@ -20,6 +20,7 @@ struct rig_worker {
     bool is_uploaded[GRANTS_HELD_MAX], is_cancelled[GRANTS_HELD_MAX];
     unsigned held_count;
     bool is_told_to_stop;
+    enum log_level log_level; /* as it was told */
 };
 
 struct rig {

@@ -459,6 +459,21 @@ TEST(a_trim_is_answered_once_and_ends_with_its_worker)
     rig_close(&rig);
 }
 
+TEST(levels_that_a_worker_does_not_take_leave_its_ring_free)
+{
+    rig_open(&rig);
+    struct worker *worker = worker_of(FINALIZER);
+    for (int i = 0; i < 2 * CHANNEL_RING_ENTRIES; i++)
+        worker_calls_log_level(worker, i % 2 ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
+    worker_calls_log_level(worker, LOG_LEVEL_DEBUG);
+    ASSERT_INT(worker_calls_trim(worker), 0);
+    rig_take(&rig, FINALIZER);
+    ASSERT_INT(rig.workers[FINALIZER].log_level, LOG_LEVEL_INFO); /* the first */
+    rig_turn(&rig);
+    ASSERT_INT(rig.workers[FINALIZER].log_level, LOG_LEVEL_DEBUG);
+    rig_close(&rig);
+}
+
 TEST_MAIN(CASE(a_restart_lets_the_worker_finish_what_it_holds),
           CASE(a_restart_now_puts_back_at_nobodys_cost_and_keeps_the_synthesis),
           CASE(of_a_kind_one_is_replaced_at_a_time),
@@ -472,4 +487,5 @@ TEST_MAIN(CASE(a_restart_lets_the_worker_finish_what_it_holds),
           CASE(the_removal_of_one_that_is_written_off_ends_when_it_is_gone),
           CASE(a_check_of_a_program_that_is_given_up_is_not_waited_for),
           CASE(a_cancelled_partition_leaves_one_that_is_written_off_too),
-          CASE(a_trim_is_answered_once_and_ends_with_its_worker))
+          CASE(a_trim_is_answered_once_and_ends_with_its_worker),
+          CASE(levels_that_a_worker_does_not_take_leave_its_ring_free))
