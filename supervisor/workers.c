@@ -295,8 +295,10 @@ static void bury(struct worker *worker)
     int status;
     worker->bury_at_ns = 0;
     if (!cgroup_is_empty(&worker->cgroup)) {
+        unsigned retry_ms =
+            worker->state == WORKER_WRITTEN_OFF ? WORKER_BURY_RETRY_MS_MAX : WORKER_BURY_RETRY_MS;
         kill_process(worker);
-        worker->bury_at_ns = supervisor->now_ns + WORKER_BURY_RETRY_MS * UINT64_C(1000000);
+        worker->bury_at_ns = supervisor->now_ns + retry_ms * UINT64_C(1000000);
         return;
     }
     if (child_reap(&worker->child, &status) != 1)

@@ -54,7 +54,9 @@ enum {
     /* From SIGKILL to its certain death. The kernel takes back a large registered memory at some
      * 20 ms a GiB meanwhile; who needs more hangs in a driver or a file system. */
     WORKER_KILL_S_MAX = 30,
+    /* Its cgroup is looked at again, to be empty; rarely once it is written off. */
     WORKER_BURY_RETRY_MS = 2,
+    WORKER_BURY_RETRY_MS_MAX = 500,
 };
 
 struct worker {
