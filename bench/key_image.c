@@ -1,5 +1,6 @@
 /* The prepared key of a key, made in place: the file is mapped, points and matrices are written
- * where they belong by all threads at once, and the digest comes last. */
+ * where they belong by all threads at once, and the digest comes last. A key in bellman's form has
+ * densities, by which the scalars of A, B1 and B2 are filtered. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,6 +27,10 @@ struct key_image {
     struct prepared_header *header;
     uint8_t *piece_digests;
     bool has_failed; /* set by any thread that hashes */
+    /* Of A, and of B: bit vectors, and the scalars of their wires. NULL in snarkjs's form. */
+    uint64_t *words[2];
+    struct scalar *filtered;
+    size_t point_count[2];
     struct reason *reason;
 };
 
@@ -34,13 +39,42 @@ static void *section(const struct key_image *image, enum prepared_section id)
     return image->memory + image->header->sections[id].off;
 }
 
-static void fill_header(const struct key *key, struct prepared_header *header)
+static struct matrix columns_of(const struct matrix_rows *rows)
 {
+    return (struct matrix){.entry_count = rows->entry_count, .column = rows->column};
+}
+
+static int make_densities(struct key_image *image)
+{
+    const struct constraints *constraints = image->key->constraints;
+    const struct matrix matrices[2] = {columns_of(&constraints->a), columns_of(&constraints->b)};
+    const size_t words = density_word_count(constraints->variable_count);
+
+    if (image->key->setup->form != SETUP_BELLMAN)
+        return 0;
+    for (int m = 0; m < 2; m++) {
+        image->words[m] = calloc(words, sizeof image->words[m][0]);
+        if (!image->words[m])
+            return reason_set(image->reason, -ENOMEM, "no memory for the densities");
+        density_mark(image->words[m], &matrices[m]);
+        for (size_t i = 0; i < words; i++)
+            image->point_count[m] += (size_t)__builtin_popcountll(image->words[m][i]);
+    }
+    image->filtered = malloc(constraints->variable_count * sizeof image->filtered[0]);
+    return image->filtered ? 0 : reason_set(image->reason, -ENOMEM, "no memory for the scalars");
+}
+
+static void fill_header(const struct key_image *image, struct prepared_header *header)
+{
+    const struct key *key = image->key;
     const struct constraints *constraints = key->constraints;
 
     memcpy(header->magic, PREPARED_MAGIC, sizeof header->magic);
     header->version = PREPARED_VERSION;
-    header->layout = PREPARED_LAYOUT_SNARKJS;
+    header->layout =
+        key->setup->form == SETUP_BELLMAN ? PREPARED_LAYOUT_BELLMAN : PREPARED_LAYOUT_SNARKJS;
+    header->a_point_count = (uint32_t)image->point_count[0];
+    header->b_point_count = (uint32_t)image->point_count[1];
     header->curve_id = constraints->curve->id;
     header->has_c = !key->leaves_out_c;
     header->shape = (struct prepared_shape){
@@ -84,30 +118,65 @@ static int make_file(struct key_image *image, uint64_t bytes)
     return 0;
 }
 
+/* The scalars of wires that have points, as the form wants it. */
+static const struct scalar *filter(const struct key_image *image, int m,
+                                   const struct scalar *scalars)
+{
+    struct scalar *to = image->filtered;
+
+    if (!image->words[m])
+        return scalars;
+    for (size_t i = 0; i < image->key->setup->variables; i++)
+        if (image->words[m][i / 64] >> i % 64 & 1)
+            *to++ = scalars[i];
+    return image->filtered;
+}
+
 static int write_points(struct key_image *image)
 {
     const struct key *key = image->key;
     const struct setup *setup = key->setup;
     const size_t publics = setup->publics, variables = setup->variables;
+    const bool is_bellman = setup->form == SETUP_BELLMAN;
+    const size_t a_count = is_bellman ? image->point_count[0] : variables;
+    const size_t b_count = is_bellman ? image->point_count[1] : variables;
     const struct {
         const char *what;
         enum prepared_section id;
+        int filtered_by; /* words[], or none */
         const struct scalar *scalars;
         size_t count;
     } arrays[] = {
-        {"IC", PREPARED_IC, setup->c, publics + 1},
-        {"A", PREPARED_A, setup->a, variables},
-        {"B1", PREPARED_B1, setup->b, variables},
-        {"B2", PREPARED_B2, setup->b, variables},
-        {"L", PREPARED_L, setup->c + publics + 1, variables - publics - 1},
-        {"H", PREPARED_H, setup->h, setup->domain},
+        {"IC", PREPARED_IC, -1, setup->c, publics + 1},
+        {"A", PREPARED_A, 0, setup->a, a_count},
+        {"B1", PREPARED_B1, 1, setup->b, b_count},
+        {"B2", PREPARED_B2, 1, setup->b, b_count},
+        {"L", PREPARED_L, -1, setup->c + publics + 1, variables - publics - 1},
+        {"H", PREPARED_H, -1, setup->h, setup->domain - is_bellman},
     };
     int error = 0;
 
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0] && error == 0; i++)
-        error = key_multiply(key, arrays[i].what, arrays[i].id == PREPARED_B2, arrays[i].scalars,
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0] && error == 0; i++) {
+        const struct scalar *scalars =
+            arrays[i].filtered_by < 0 ? arrays[i].scalars
+                                      : filter(image, arrays[i].filtered_by, arrays[i].scalars);
+
+        error = key_multiply(key, arrays[i].what, arrays[i].id == PREPARED_B2, scalars,
                              arrays[i].count, section(image, arrays[i].id), image->reason);
+    }
     return error;
+}
+
+static void write_densities(struct key_image *image)
+{
+    const size_t words = density_word_count(image->key->constraints->variable_count);
+
+    for (int m = 0; m < 2 && image->words[m]; m++) {
+        const enum prepared_section id = m == 0 ? PREPARED_A_DENSITY : PREPARED_B_DENSITY;
+
+        memcpy(section(image, id), image->words[m], words * sizeof image->words[m][0]);
+        (void)density_rank(image->words[m], words, section(image, id + 1));
+    }
 }
 
 /* VK and what is known of the verifying key, whose IC is in place. */
@@ -211,7 +280,10 @@ static int write_all(struct key_image *image)
     struct prepared_header header = {0};
     int error;
 
-    fill_header(image->key, &header);
+    error = make_densities(image);
+    if (error)
+        return error;
+    fill_header(image, &header);
     error = make_file(image, header.image_bytes);
     if (error)
         return error;
@@ -222,6 +294,7 @@ static int write_all(struct key_image *image)
     if (error)
         return error;
     write_matrices(image);
+    write_densities(image);
     return write_digest(image);
 }
 
@@ -237,5 +310,8 @@ int key_image_write(const struct key *key, const char *path, struct reason *reas
     if (error && image.fd >= 0)
         unlink(path);
     free(image.piece_digests);
+    free(image.words[0]);
+    free(image.words[1]);
+    free(image.filtered);
     return error;
 }

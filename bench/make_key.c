@@ -1,6 +1,7 @@
 /* cuzk-bench make-key: keys and witnesses for tests, demonstrations and measurements.
  *
  *   .r1cs, or a made circuit ──► constraints ──► setup ──► key ──► .zkey, prepared key, JSON
+ *   a circuit of Filecoin's  ──┘                             └──► .params, prepared key, .vk
  *
  * Whoever knows the seed can forge proofs. */
 #include "bench/make_key.h"
@@ -14,8 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/filecoin_constraints.h"
 #include "bench/key.h"
 #include "bench/make_key_options.h"
+#include "bench/params_write.h"
 #include "bench/synthetic.h"
 #include "groth16/pool.h"
 #include "runtime/clock.h"
@@ -39,10 +42,32 @@ static void step_done(struct maker *m, const char *what)
     m->step_ns = now_ns;
 }
 
+static int make_filecoin_constraints(struct maker *m)
+{
+    const struct make_key_options *options = m->options;
+    struct circuit circuit;
+    int error = circuit_find(options->filecoin, options->sector, &circuit, &m->reason);
+
+    if (error)
+        return error;
+    if (options->sectors || options->challenges) {
+        if (circuit.kind != CIRCUIT_WINNING && circuit.kind != CIRCUIT_WINDOW)
+            return reason_set(&m->reason, -EINVAL,
+                              "--sectors and --challenges are for winning and window");
+        if (options->sectors)
+            circuit.post.sector_count = options->sectors;
+        if (options->challenges)
+            circuit.post.challenge_count = options->challenges;
+    }
+    return filecoin_constraints(&circuit, &m->constraints, &m->reason);
+}
+
 static int make_constraints(struct maker *m)
 {
     int fd, error;
 
+    if (m->options->filecoin)
+        return make_filecoin_constraints(m);
     if (m->options->is_synthetic)
         return synthetic_constraints(&m->options->synthetic, m->pool, &m->constraints, &m->reason);
     fd = open(m->options->r1cs, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -101,10 +126,12 @@ static int write_witnesses(struct maker *m)
 static int make_setup(struct maker *m)
 {
     const struct constraints *constraints = &m->constraints;
+    const bool is_filecoin = m->options->filecoin;
     const struct setup_secrets secrets =
-        setup_secrets_from_seed(constraints->curve, m->options->seed);
-    int error = setup_make(constraints, &secrets, SETUP_SNARKJS, m->pool, &m->setup, &m->reason);
-
+        is_filecoin ? params_secrets()
+                    : setup_secrets_from_seed(constraints->curve, m->options->seed);
+    int error = setup_make(constraints, &secrets, is_filecoin ? SETUP_BELLMAN : SETUP_SNARKJS,
+                           m->pool, &m->setup, &m->reason);
     if (error)
         return error;
     step_done(m, "scalars");
@@ -114,6 +141,21 @@ static int make_setup(struct maker *m)
                               m->setup.variables, m->pool, &m->key.maker_state, &m->reason);
     if (error == 0)
         step_done(m, "tables of the generators");
+    return error;
+}
+
+static int write_filecoin(struct maker *m, const char *path,
+                          int (*write)(const struct key *key, FILE *out, struct reason *reason))
+{
+    FILE *out = fopen(path, "we");
+    int error = out ? write(&m->key, out, &m->reason)
+                    : reason_set(&m->reason, -errno, "cannot write %s: %m", path);
+
+    if (out && fclose(out) != 0 && error == 0)
+        error = reason_set(&m->reason, -errno, "writing %s failed: %m", path);
+    if (error && out)
+        unlink(path);
+    step_done(m, path);
     return error;
 }
 
@@ -130,6 +172,10 @@ static int write_key(struct maker *m)
         error = key_image_write(&m->key, options->prepared, &m->reason);
         step_done(m, options->prepared);
     }
+    if (error == 0 && options->params)
+        error = write_filecoin(m, options->params, params_write);
+    if (error == 0 && options->vk)
+        error = write_filecoin(m, options->vk, params_write_vk);
     if (error == 0 && options->vkey)
         error = key_vkey_write(&m->key, options->vkey, &m->reason);
     return error;
@@ -156,7 +202,8 @@ static int make_key(struct maker *m)
         error = write_witnesses(m);
         step_done(m, "witnesses");
     }
-    if (error == 0 && (options->zkey || options->prepared || options->vkey)) {
+    if (error == 0 &&
+        (options->zkey || options->prepared || options->vkey || options->params || options->vk)) {
         error = write_key(m);
         if (error == 0)
             fprintf(stderr, "the key is " KEY_UNSAFE_TEXT "\n");

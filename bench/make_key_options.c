@@ -8,11 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "filecoin/post.h"
+
 static void print_usage(FILE *out)
 {
     fputs(
         "Usage: cuzk-bench make-key --r1cs FILE [OPTION...]\n"
-        "       cuzk-bench make-key --circuit KIND:LOG2 [--curve CURVE] [OPTION...]\n\n"
+        "       cuzk-bench make-key --circuit KIND:LOG2 [--curve CURVE] [OPTION...]\n"
+        "       cuzk-bench make-key --filecoin KIND --sector SIZE [OPTION...]\n\n"
         "Makes a Groth16 key for snarkjs and cuzkd from circom's .r1cs, or from a circuit made on\n"
         "the spot. Its secrets follow from a seed, so anyone can forge proofs: for tests and\n"
         "measurements only.\n\n"
@@ -31,7 +34,14 @@ static void print_usage(FILE *out)
         "  --curve CURVE          of the made circuit: bn254 (the default) or bls12-381\n"
         "  --witness-folder DIR   where witnesses w1.wtns, w2.wtns, ... of the made circuit go\n"
         "  --witnesses N          how many, all different; default 1 with a folder\n"
-        "  --write-r1cs FILE      the made circuit as .r1cs\n",
+        "  --write-r1cs FILE      the made circuit as .r1cs\n\n"
+        "  --filecoin KIND        snap, winning, window or porep, for sectors of\n"
+        "  --sector SIZE          2KiB, 8MiB, 32GiB, ...; secrets are those of the published test\n"
+        "                         keys, whatever the seed\n"
+        "  --sectors N            of a smaller winning or window circuit: its sectors,\n"
+        "  --challenges N         and the challenges of each\n"
+        "  --params FILE          proving key to write, as Filecoin has it\n"
+        "  --vk FILE              its verifying key\n",
         out);
 }
 
@@ -100,6 +110,26 @@ static bool parse_one(int option, const char *value, struct make_key_options *op
     case 'R':
         options->write_r1cs = value;
         break;
+    case 'F':
+        options->filecoin = value;
+        break;
+    case 'S':
+        options->sector = value;
+        break;
+    case 'P':
+        options->params = value;
+        break;
+    case 'V':
+        options->vk = value;
+        break;
+    case 'N':
+        is_good = parse_number(value, 1, POST_SECTORS_MAX, &number);
+        options->sectors = (unsigned)number;
+        break;
+    case 'H':
+        is_good = parse_number(value, 1, POST_CHALLENGES_MAX, &number);
+        options->challenges = (unsigned)number;
+        break;
     case 'x':
         options->leaves_out_c = true;
         break;
@@ -133,16 +163,23 @@ static bool is_complete(struct make_key_options *options)
 
     if (options->witness_folder && options->witness_count == 0)
         options->witness_count = 1;
-    if (!options->r1cs == !options->is_synthetic)
-        why = "either --r1cs or --circuit says for what";
+    if (!!options->r1cs + options->is_synthetic + !!options->filecoin != 1)
+        why = "one of --r1cs, --circuit and --filecoin says for what";
+    else if (!options->filecoin != !options->sector)
+        why = "--filecoin and --sector belong together";
+    else if (options->filecoin && (options->zkey || options->vkey))
+        why = "a Filecoin key is written as --params, --vk and --prepared";
+    else if (!options->filecoin &&
+             (options->params || options->vk || options->sectors || options->challenges))
+        why = "--params, --vk, --sectors and --challenges go with --filecoin";
     else if (options->witness_count > 0 && !options->witness_folder)
         why = "--witnesses needs --witness-folder";
     else if (!options->is_synthetic && (options->write_r1cs || options->witness_folder))
         why = "an .r1cs and witnesses are made of a --circuit only";
     else if (!options->zkey && !options->prepared && !options->vkey && !options->write_r1cs &&
-             !options->witness_folder)
-        why = "nothing to write: give --zkey, --prepared, --vkey, --write-r1cs or "
-              "--witness-folder";
+             !options->witness_folder && !options->params && !options->vk)
+        why = "nothing to write: give --zkey, --prepared, --vkey, --params, --vk, --write-r1cs "
+              "or --witness-folder";
     if (why)
         fprintf(stderr, "make-key: %s\n", why);
     return !why;
@@ -167,6 +204,12 @@ int make_key_options_parse(int argc, char **argv, struct make_key_options *ret)
         {"witness-folder", required_argument, NULL, 'f'},
         {"witnesses", required_argument, NULL, 'n'},
         {"write-r1cs", required_argument, NULL, 'R'},
+        {"filecoin", required_argument, NULL, 'F'},
+        {"sector", required_argument, NULL, 'S'},
+        {"sectors", required_argument, NULL, 'N'},
+        {"challenges", required_argument, NULL, 'H'},
+        {"params", required_argument, NULL, 'P'},
+        {"vk", required_argument, NULL, 'V'},
         {"seed", required_argument, NULL, 's'},
         {"threads", required_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},

@@ -40,8 +40,7 @@ struct setup_secrets params_secrets(void)
 }
 
 struct params_writing {
-    const struct key_points_maker *maker;
-    void *maker_state;
+    const struct key *key;
     FILE *out;
     uint8_t *points; /* BATCH, 8-byte aligned */
     struct scalar *kept;
@@ -76,8 +75,8 @@ static int write_section(const struct params_writing *w, bool is_g2, const struc
     for (size_t done = 0; done < count && error == 0; done += BATCH) {
         const size_t now = count - done < BATCH ? count - done : BATCH;
 
-        error =
-            w->maker->multiply(w->maker_state, is_g2, scalars + done, now, w->points, w->reason);
+        error = w->key->maker->multiply(w->key->maker_state, is_g2, scalars + done, now, w->points,
+                                        w->reason);
         for (size_t i = 0; i < now && error == 0; i++)
             error =
                 write_point(w, is_g2, w->points + i * (is_g2 ? POINT_G2_BYTES : POINT_G1_BYTES));
@@ -85,8 +84,9 @@ static int write_section(const struct params_writing *w, bool is_g2, const struc
     return error;
 }
 
-static int write_head(const struct params_writing *w, const struct setup *setup)
+static int write_head(const struct params_writing *w)
 {
+    const struct setup *setup = w->key->setup;
     struct setup_points points;
     int error;
 
@@ -117,11 +117,12 @@ static size_t keep_nonzero(const struct setup *setup, const struct scalar *scala
     return count;
 }
 
-static int write_all(const struct params_writing *w, const struct setup *setup)
+static int write_all(const struct params_writing *w)
 {
+    const struct setup *setup = w->key->setup;
     const size_t inputs = setup->publics + 1;
     size_t count;
-    int error = write_head(w, setup);
+    int error = write_head(w);
 
     if (error == 0)
         error = write_section(w, false, setup->h, setup->domain - 1);
@@ -138,22 +139,32 @@ static int write_all(const struct params_writing *w, const struct setup *setup)
     return error;
 }
 
-int params_write(const struct constraints *constraints, const struct setup *setup,
-                 const struct key_points_maker *maker, void *maker_state, FILE *out,
-                 struct reason *reason)
+static int write_with(const struct key *key, FILE *out,
+                      int (*write)(const struct params_writing *w), struct reason *reason)
 {
     struct params_writing w = {
-        .maker = maker,
-        .maker_state = maker_state,
+        .key = key,
         .out = out,
         .points = malloc((size_t)BATCH * POINT_G2_BYTES),
-        .kept = malloc(constraints->variable_count * sizeof(struct scalar)),
+        .kept = malloc(key->constraints->variable_count * sizeof(struct scalar)),
         .reason = reason,
     };
-    int error = w.points && w.kept ? write_all(&w, setup)
-                                   : reason_set(reason, -ENOMEM, "no memory to write the params");
+    int error =
+        w.points && w.kept ? write(&w) : reason_set(reason, -ENOMEM, "no memory for the params");
 
+    if (error == 0 && fflush(out) != 0)
+        error = reason_set(reason, -errno, "writing the params failed: %m");
     free(w.points);
     free(w.kept);
     return error;
+}
+
+int params_write(const struct key *key, FILE *out, struct reason *reason)
+{
+    return write_with(key, out, write_all, reason);
+}
+
+int params_write_vk(const struct key *key, FILE *out, struct reason *reason)
+{
+    return write_with(key, out, write_head, reason);
 }

@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-#include "bench/constraints.h"
-#include "bench/key_points.h"
+#include "bench/key.h"
 #include "bench/setup.h"
 #include "groth16/key/reason.h"
 
@@ -14,7 +13,7 @@
 struct scalar params_secret(const char *name);
 struct setup_secrets params_secrets(void);
 
-/* Writes everything at the end of `out`; setup is of SETUP_BELLMAN. */
-int params_write(const struct constraints *constraints, const struct setup *setup,
-                 const struct key_points_maker *maker, void *maker_state, FILE *out,
-                 struct reason *reason);
+/* Writes everything at the end of `out`; the key's setup is of SETUP_BELLMAN. */
+int params_write(const struct key *key, FILE *out, struct reason *reason);
+/* What a .params begins with, which is its .vk. */
+int params_write_vk(const struct key *key, FILE *out, struct reason *reason);

@@ -170,6 +170,7 @@ int setup_make(const struct constraints *constraints, const struct setup_secrets
 
     *ret = (struct setup){
         .curve = curve,
+        .form = form,
         .domain = (size_t)1 << constraints->domain_log2,
         .variables = constraints->variable_count,
         .publics = constraints->public_count,

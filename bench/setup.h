@@ -28,6 +28,7 @@ enum setup_form {
 
 struct setup {
     const struct curve *curve;
+    enum setup_form form;
     size_t domain, variables, publics;
     struct scalar tau, alpha, beta, gamma, delta;
     struct scalar *a, *b; /* a_s(tau), b_s(tau) by wire: of A, and of B1 and B2 */

@@ -1,6 +1,8 @@
 /* See key_rig.h. */
 #include "tests/filecoin/key_rig.h"
 
+#include <openssl/evp.h>
+
 #include "bench/params_write.h"
 #include "filecoin/proof.h"
 #include "gpu-worker/cpu/prove.h"
@@ -8,26 +10,10 @@
 
 struct bytes golden_read(const char *name)
 {
-    struct bytes bytes = {.at = NULL};
-    char command[512], path[96];
-    size_t capacity = 1 << 20, n;
-    FILE *in;
+    char path[96];
 
     snprintf(path, sizeof path, "filecoin/%s", name);
-    snprintf(command, sizeof command, "%s/%s", FIXTURES, path);
-    if (access(command, R_OK) == 0)
-        return bytes_read(path);
-    snprintf(command, sizeof command, "xz -dc '%s/%s.xz'", FIXTURES, path);
-    in = popen(command, "r");
-    ASSERT(in != NULL);
-    bytes.at = malloc(capacity);
-    while (bytes.at && (n = fread(bytes.at + bytes.count, 1, capacity - bytes.count, in)) > 0) {
-        bytes.count += n;
-        if (bytes.count == capacity)
-            bytes.at = realloc(bytes.at, capacity *= 2);
-    }
-    ASSERT(bytes.at != NULL && pclose(in) == 0);
-    return bytes;
+    return bytes_read(path);
 }
 
 uint64_t *golden_witness(const char *name, uint32_t *ret_inputs, uint32_t *ret_aux)
@@ -77,10 +63,10 @@ void golden_close(struct golden *golden)
     free(golden->witness);
 }
 
-int image_prepare(const struct golden *golden, const struct params *params, bool has_c,
+int image_prepare(const struct constraints *constraints, const struct params *params, bool has_c,
                   struct pool *pool, struct image *ret, struct reason *reason)
 {
-    const struct prepared_circuit circuit = row_stream_circuit(&golden->constraints, has_c);
+    const struct prepared_circuit circuit = row_stream_circuit(constraints, has_c);
     uint8_t digest[PREPARED_DIGEST_BYTES];
     struct stat st;
     int error;
@@ -110,7 +96,43 @@ void image_close(struct image *image)
     close(image->fd);
 }
 
-void golden_prove(const struct golden *golden, const struct prepared *key, struct pool *pool,
+FILE *params_make(const struct constraints *constraints, struct pool *pool)
+{
+    const struct setup_secrets secrets = params_secrets();
+    struct setup setup;
+    struct key key = {
+        .constraints = constraints, .setup = &setup, .maker = &key_points_cpu, .pool = pool};
+    struct reason reason;
+    FILE *out = tmpfile();
+
+    ASSERT(out != NULL);
+    ASSERT_INT(setup_make(constraints, &secrets, SETUP_BELLMAN, pool, &setup, &reason), 0);
+    ASSERT_INT(key_points_cpu.create(constraints->curve, setup.variables, setup.variables, pool,
+                                     &key.maker_state, &reason),
+               0);
+    ASSERT_INT(params_write(&key, out, &reason), 0);
+    key_points_cpu.destroy(key.maker_state);
+    setup_destroy(&setup);
+    return out;
+}
+
+void file_digest(FILE *file, char ret[65])
+{
+    uint8_t digest[32], piece[4096];
+    EVP_MD_CTX *hash = EVP_MD_CTX_new();
+    size_t n;
+
+    ASSERT(hash && EVP_DigestInit_ex(hash, EVP_sha256(), NULL));
+    rewind(file);
+    while ((n = fread(piece, 1, sizeof piece, file)) > 0)
+        ASSERT(EVP_DigestUpdate(hash, piece, n));
+    ASSERT(EVP_DigestFinal_ex(hash, digest, NULL));
+    EVP_MD_CTX_free(hash);
+    for (int i = 0; i < 32; i++)
+        snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+}
+
+void golden_prove(const uint64_t *witness, const struct prepared *key, struct pool *pool,
                   uint8_t ret_bytes[192], uint64_t *ret_proof)
 {
     const struct curve *curve = key->curve;
@@ -121,9 +143,9 @@ void golden_prove(const struct golden *golden, const struct prepared *key, struc
     struct prove prove = {.key = key, .slab = slab, .scratch = malloc(prove_scratch_bytes(key))};
 
     ASSERT(slab && prove.scratch);
-    memcpy(slab + layout.witness_off, golden->witness, layout.witness_bytes);
-    curve->evaluate(&key->matrix_a, golden->witness, (uint64_t *)(slab + layout.a_off), 0, domain);
-    curve->evaluate(&key->matrix_b, golden->witness, (uint64_t *)(slab + layout.b_off), 0, domain);
+    memcpy(slab + layout.witness_off, witness, layout.witness_bytes);
+    curve->evaluate(&key->matrix_a, witness, (uint64_t *)(slab + layout.a_off), 0, domain);
+    curve->evaluate(&key->matrix_b, witness, (uint64_t *)(slab + layout.b_off), 0, domain);
     for (enum backend_phase phase = BACKEND_PHASE_NTT; phase < BACKEND_PHASE_COUNT; phase++)
         ASSERT_INT(prove_run(&prove, phase, pool), 0);
     curve->assemble(
