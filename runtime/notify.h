@@ -1,5 +1,8 @@
 /* What the supervisor tells systemd (sd_notify). Without a NOTIFY_SOCKET every call does nothing.
- * Only the supervisor calls these; children are started without the variable. */
+ * Only the supervisor calls these, on one thread; children are started without the variable.
+ *
+ * None waits for a manager that does not read: what it must hear is kept in order and sent when it
+ * reads again, of status texts the last one; signs of life are dropped. */
 #pragma once
 
 #include <stdint.h>
@@ -19,3 +22,10 @@ uint64_t notify_watchdog_ns(void);
 int notify_store(const char *name, int fd);
 /* Takes every descriptor of this name out of the store. */
 void notify_unstore(const char *name);
+
+/* Sends what is owed, as far as the manager reads. Costs nothing when nothing is. */
+void notify_flush(void);
+/* Descriptors that are kept open for the manager's store. */
+uint32_t notify_owed_descriptors(void);
+/* At the end: waits so long at most for what is owed to be read, and drops the rest. */
+void notify_finish(uint32_t wait_ms);

@@ -234,3 +234,15 @@ int slab_ring_inspect(int fd, struct slab_ring_table *ret, char *ret_why, size_t
         return refuse(ret_why, why_bytes, "it is damaged");
     return 0;
 }
+
+int slab_ring_retract(int fd)
+{
+    void *memory;
+    int error = segment_map(fd, sizeof(struct slab_ring_table), true, &memory);
+
+    if (error < 0)
+        return error;
+    STORE(((struct slab_ring_table *)memory)->entry_count, 0);
+    segment_unmap(memory, sizeof(struct slab_ring_table));
+    return 0;
+}

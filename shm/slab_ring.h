@@ -101,3 +101,6 @@ void slab_ring_hold(struct slab_ring *ring, uint32_t entry, uint64_t job, uint32
 /* A copy of the table behind a descriptor of unknown worth: 0; or -EBADMSG and why it is not to be
  * believed: no table, of another boot or ABI, or damaged. */
 int slab_ring_inspect(int fd, struct slab_ring_table *ret, char *ret_why, size_t why_bytes);
+/* Of a table that was inspected and whose slabs are about to be used: from here on nobody believes
+ * it any more, whatever becomes of its descriptors. */
+int slab_ring_retract(int fd);

@@ -134,6 +134,9 @@ static void take_ring(struct adoption *adoption, struct activation *activation,
     if (fd < 0)
         return;
     int r = slab_ring_inspect(fd, &table, why, sizeof why);
+    /* The manager may hear late, or never, that it is to be forgotten. */
+    if (r == 0 && (r = slab_ring_retract(fd)) < 0)
+        snprintf(why, sizeof why, "it cannot be retracted: %s", strerror(-r));
     close(fd);
     notify_unstore(name); /* this process has a table of its own */
     if (r < 0) {

@@ -16,6 +16,7 @@ void service_init(struct supervisor *supervisor)
 void service_turn(struct supervisor *supervisor)
 {
     struct service *service = &supervisor->service;
+    notify_flush();
     if (service->watchdog_ns == 0 || supervisor->now_ns < service->watchdog_next_ns)
         return;
     notify_watchdog();

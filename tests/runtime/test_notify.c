@@ -79,6 +79,55 @@ TEST(a_descriptor_is_stored_under_its_name_and_taken_out_again)
     ASSERT_INT(notify_store("slab-3", STDERR_FILENO), -ENOTCONN);
 }
 
+TEST(a_manager_that_does_not_read_holds_nobody_up_and_hears_all_later)
+{
+    struct timespec begin, end;
+    listen_here();
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int i = 0; i < 5000; i++) /* more than any queue holds */
+        notify_watchdog();
+    ASSERT_INT(notify_store("slab-1", STDERR_FILENO), 0);
+    ASSERT_INT(notify_store("slab-2", STDERR_FILENO), 0);
+    notify_unstore("slab-1");
+    notify_ready("first");
+    for (int i = 0; i < 100; i++)
+        notify_status("never seen");
+    notify_status("last");
+    notify_watchdog();
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    ASSERT(end.tv_sec - begin.tv_sec < 5);
+    while (strcmp(heard(), "WATCHDOG=1") == 0)
+        continue;
+    notify_flush();
+    ASSERT_STR(heard(), "FDSTORE=1\nFDPOLL=0\nFDNAME=slab-2"); /* slab-1 came and went */
+    ASSERT_STR(heard(), "FDSTOREREMOVE=1\nFDNAME=slab-1");
+    ASSERT(strncmp(heard(), "READY=1\n", 8) == 0);
+    ASSERT_STR(heard(), "STATUS=last");
+    notify_watchdog();
+    ASSERT_STR(heard(), "WATCHDOG=1");
+    ASSERT_STR(heard(), "");
+    stop_listening();
+    notify_finish(0);
+}
+
+TEST(the_end_waits_a_moment_for_what_is_owed)
+{
+    struct timespec begin, end;
+    listen_here();
+    for (int i = 0; i < 5000; i++)
+        notify_watchdog();
+    notify_stopping("bye");
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    notify_finish(200);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    ASSERT(end.tv_sec - begin.tv_sec < 3);
+    while (strcmp(heard(), "WATCHDOG=1") == 0)
+        continue;
+    notify_flush();
+    ASSERT_STR(heard(), "");
+    stop_listening();
+}
+
 TEST(a_status_text_cannot_add_assignments)
 {
     listen_here();
@@ -109,4 +158,6 @@ TEST(reads_the_watchdog_period)
 
 TEST_MAIN(CASE(says_what_systemd_understands), CASE(a_status_text_cannot_add_assignments),
           CASE(a_descriptor_is_stored_under_its_name_and_taken_out_again),
-          CASE(is_silent_without_a_socket), CASE(reads_the_watchdog_period))
+          CASE(a_manager_that_does_not_read_holds_nobody_up_and_hears_all_later),
+          CASE(the_end_waits_a_moment_for_what_is_owed), CASE(is_silent_without_a_socket),
+          CASE(reads_the_watchdog_period))

@@ -222,6 +222,10 @@ TEST(a_table_of_another_process_is_believed_only_if_it_is_one)
     ASSERT_INT(slab_ring_inspect(ring.fd, &copy, why, sizeof why), -EBADMSG);
     ASSERT_STR(why, "another version wrote it");
     ring.table->header.channel_abi--;
+    ASSERT_INT(slab_ring_retract(ring.fd), 0); /* its slabs have another table now */
+    ASSERT_INT(slab_ring_inspect(ring.fd, &copy, why, sizeof why), 0);
+    ASSERT_INT(atomic_load(&copy.entry_count), 0);
+    ASSERT(slab_ring_retract(STDERR_FILENO) < 0);
     atomic_store(&ring.table->entry_count, SLABS_MAX + 1);
     ASSERT_INT(slab_ring_inspect(ring.fd, &copy, why, sizeof why), -EBADMSG);
     ASSERT_INT(slab_ring_inspect(STDERR_FILENO, &copy, why, sizeof why), -EBADMSG);
