@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/notify.h"
 #include "shm/hugepages.h"
 #include "shm/intake_packet.h"
 #include "shm/port.h"
@@ -220,6 +221,7 @@ bool check_unexplained(const struct supervisor *supervisor,
     for (int kind = 0; kind < CHECK_DESCRIPTOR_COUNT; kind++)
         *ret_open_count += (uint32_t)ret[kind];
     explain_inputs(supervisor, ret);
+    ret[CHECK_DESCRIPTOR_MEMFD] -= (int32_t)notify_owed_descriptors(); /* slabs and tables */
     for (uint32_t i = 0; i < supervisor->workers.count; i++)
         explain_worker(&supervisor->workers.entries[i], ret);
     for (uint32_t i = 0; i < INTAKE_WORKERS_MAX; i++) {

@@ -76,8 +76,8 @@ static long holder_of(int fd)
     return pid;
 }
 
-/* The descriptor that holds the lock, -EWOULDBLOCK when somebody else still does, or another
- * negative errno, logged. */
+/* The descriptor that holds the lock, -EWOULDBLOCK when somebody else still does, -ECANCELED when
+ * we are asked to stop meanwhile, or another negative errno, logged. */
 static int take_lock(const struct supervisor *supervisor, const char *name, const char *who,
                      unsigned wait_s, long *ret_holder)
 {
@@ -103,7 +103,10 @@ static int take_lock(const struct supervisor *supervisor, const char *name, cons
     } while (r == -EWOULDBLOCK && wait_more(until_ns));
     if (r == 0)
         return fd;
-    if (r != -EWOULDBLOCK)
+    if (r == -EWOULDBLOCK && is_asked_to_stop()) {
+        log_info("stopping: asked to while waiting for %s to end", who);
+        r = -ECANCELED;
+    } else if (r != -EWOULDBLOCK)
         log_error("cannot lock %s: %s", path, strerror(-r));
     close(fd);
     return r;

@@ -17,7 +17,7 @@ enum {
     LEFTOVERS_PAGES_S_MAX = 10,
 };
 
-/* Takes both locks; logs what it waits for and what failed. */
+/* Takes both locks; logs what it waits for and what failed. -ECANCELED: we were asked to stop. */
 int leftovers_lock(struct supervisor *supervisor);
 /* Waits while hugepages are short that the pool has and somebody is giving back. */
 void leftovers_wait_pages(const struct supervisor *supervisor, uint64_t bytes);

@@ -7,8 +7,13 @@
 #include "runtime/files.h"
 #include "runtime/init.h"
 #include "runtime/log.h"
+#include "runtime/notify.h"
 #include "supervisor/memory_plan.h"
 #include "supervisor/supervisor.h"
+
+enum {
+    NOTIFY_FINISH_MS = 1000,
+};
 
 /* Large, and there is one. */
 static struct supervisor supervisor;
@@ -51,11 +56,15 @@ static int run(const struct config *config, const char *path)
     log_init("cuzkd", config->log_level);
     log_info("cuzkd " CUZK_VERSION " starts");
     status = 1;
-    if (supervisor_start(&supervisor, config) == 0)
+    int r = supervisor_start(&supervisor, config);
+    if (r == 0)
         status = supervisor_run(&supervisor);
+    else if (r == -ECANCELED)
+        status = 0;
     else
         log_error("start-up failed");
     supervisor_destroy(&supervisor);
+    notify_finish(NOTIFY_FINISH_MS);
     log_info("cuzkd has stopped");
     return status;
 }

@@ -77,7 +77,8 @@ struct supervisor {
     struct check_baseline check_baseline;
 };
 
-/* Takes the configuration over. Logs what failed; then supervisor_destroy all the same. */
+/* Takes the configuration over. Logs what failed; then supervisor_destroy all the same.
+ * -ECANCELED: asked to stop before there was anything to stop. */
 int supervisor_start(struct supervisor *supervisor, const struct config *config);
 /* The main loop, until stopped. Returns the exit status. */
 int supervisor_run(struct supervisor *supervisor);
