@@ -411,6 +411,7 @@ int durable_restore(struct supervisor *supervisor)
     }
     if (r > 0)
         log_error("%d records of the journal were damaged: their jobs have failed", r);
+    durable->counts.finished_count += (uint32_t)r; /* those have ended since they were counted */
     int removed = spool_collect(supervisor, is_wanted, supervisor);
     if (removed > 0)
         log_info("%d files of the spool belonged to no unfinished job and are removed", removed);
@@ -482,8 +483,11 @@ const char *durable_refusal(const struct supervisor *supervisor, uint64_t result
     *ret_retry_ms = RETRY_DISK_MS;
     if (journal_health(durable->journal) == JOURNAL_BROKEN)
         return "the journal is damaged (restart cuzkd: it sets the file aside)";
+    if (journal_health(durable->journal) == JOURNAL_MOVED)
+        return "the journal was moved or removed under the daemon (put the state folder back, or "
+               "restart cuzkd: it begins a new one)";
     if (journal_health(durable->journal) != JOURNAL_GOOD)
-        return "the disk of the state folder is full";
+        return "the disk of the state folder is full or read-only";
     *ret_retry_ms = RETRY_QUEUE_MS;
     if (!journal_has_room(durable->journal))
         return "the disk of the state folder does not keep up";
@@ -502,8 +506,10 @@ static void on_expired(struct journal_operation *operation, int result)
     supervisor->durable.is_expiring = false;
     if (result < 0)
         return;
-    CHECK(counts->finished_count >= operation->expired_count);
-    counts->finished_count -= operation->expired_count;
+    /* Rows of a disk, not of ours alone: they bound what is counted, and are not trusted. */
+    counts->finished_count -= operation->expired_count < counts->finished_count
+                                  ? operation->expired_count
+                                  : counts->finished_count;
     counts->finished_bytes -= operation->expired_bytes < counts->finished_bytes
                                   ? operation->expired_bytes
                                   : counts->finished_bytes;
@@ -561,7 +567,7 @@ static void reserve_numbers(struct supervisor *supervisor)
     journal_push(durable->journal, operation);
 }
 
-static void tell_health(struct durable *durable)
+static void tell_health(struct durable *durable, const char *folder)
 {
     enum journal_health health = journal_health(durable->journal);
     if (health == durable->told)
@@ -569,6 +575,11 @@ static void tell_health(struct durable *durable)
     durable->told = health;
     if (health == JOURNAL_GOOD)
         log_info("the journal can be written again; jobs are taken");
+    else if (health == JOURNAL_MOVED)
+        log_error("the journal in %s was moved, removed or replaced under the daemon: no jobs are "
+                  "taken until it is back, those there go on and their ends are kept in memory; a "
+                  "restart would begin a new one, which knows of none of them",
+                  folder);
     else if (health == JOURNAL_UNWRITABLE)
         log_error("the journal cannot be written, or less than %d MiB are free where it lies: no "
                   "jobs are taken until there is space, those there go on",
@@ -583,7 +594,7 @@ void durable_tick(struct supervisor *supervisor)
     if (!durable->journal)
         return;
     reserve_numbers(supervisor);
-    tell_health(durable);
+    tell_health(durable, supervisor->config.state_directory);
     if (journal_health(durable->journal) == JOURNAL_GOOD)
         expire(supervisor);
 }

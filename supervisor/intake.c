@@ -476,8 +476,11 @@ static void on_failed(struct intake_worker *worker, const struct intake_packet *
     say_fault(answer, worker->file, why, sizeof why);
     worker->batch = NULL;
     batch->states[worker->file] = INTAKE_FILE_WAITING;
-    if (result == -ENOSPC || result == -EDQUOT)
-        spool_disk_full(supervisor, result);
+    /* Descriptors and memory may be short for one process; the rest is the folder's own state. */
+    bool is_of_folder = answer->fault == INTAKE_FAULT_SPOOL && answer->error != EMFILE &&
+                        answer->error != ENFILE && answer->error != ENOMEM;
+    if (is_of_folder)
+        spool_fails(supervisor, result);
     else if (result != -EBADMSG)
         log_error("job %" PRIu64 " is not taken: %s", batch->job, why);
     batch_end(supervisor, batch, result, why);

@@ -42,7 +42,7 @@ struct journal {
     /* The writer's alone. */
     struct operations retained; /* what must be written and cannot be now */
     uint64_t space_checked_ns;
-    int space;        /* 0 or -ENOSPC, at that time */
+    int space;        /* 0, -ENOSPC, -EROFS or -ESTALE, at that time */
     bool has_deleted; /* the write-ahead log may hold deleted witnesses */
 };
 
@@ -340,6 +340,8 @@ const char *journal_health_to_string(enum journal_health health)
         return "good";
     case JOURNAL_UNWRITABLE:
         return "unwritable";
+    case JOURNAL_MOVED:
+        return "moved";
     case JOURNAL_BROKEN:
         return "damaged";
     }
@@ -458,7 +460,9 @@ static int run_batch(struct journal *journal, struct operations *batch)
          operation = operation->next) {
         bool needs = operation->kind != JOURNAL_CALL && operation->kind != JOURNAL_FETCH;
         if (needs && !has_begun) {
-            r = database_begin(&journal->database);
+            r = database_is_in_place(&journal->database) ? 0 : -ESTALE;
+            if (r == 0)
+                r = database_begin(&journal->database);
             has_begun = r == 0;
         }
         if (r == 0)
@@ -482,6 +486,7 @@ static void set_health(struct journal *journal, int r)
     if (atomic_load(&journal->health) != JOURNAL_BROKEN)
         atomic_store(&journal->health, r == 0          ? JOURNAL_GOOD
                                        : r == -EBADMSG ? JOURNAL_BROKEN
+                                       : r == -ESTALE  ? JOURNAL_MOVED
                                                        : JOURNAL_UNWRITABLE);
 }
 
@@ -506,7 +511,7 @@ static void retain(struct journal *journal, struct operations *batch, int r)
 static void write_batch(struct journal *journal, struct operations *batch)
 {
     int r = run_batch(journal, batch);
-    if (r < 0 && r != -ENOSPC && batch->count > 1) {
+    if (r < 0 && r != -ENOSPC && r != -ESTALE && batch->count > 1) {
         struct operations rest = *batch;
         *batch = (struct operations){0};
         for (struct journal_operation *operation; (operation = take_first(&rest));) {
@@ -536,7 +541,11 @@ static void check_space(struct journal *journal)
     bool is_known = statvfs(journal->folder, &space) == 0;
     bool is_short =
         is_known && (uint64_t)space.f_bavail * space.f_frsize < (uint64_t)JOURNAL_RESERVE_MIB << 20;
-    journal->space = is_short ? -ENOSPC : 0;
+    bool is_read_only = is_known && (space.f_flag & ST_RDONLY);
+    journal->space = !database_is_in_place(&journal->database) ? -ESTALE
+                     : is_read_only                            ? -EROFS
+                     : is_short                                ? -ENOSPC
+                                                               : 0;
 }
 
 /* What has waited for the disk, in its order, before anything newer. */
@@ -583,6 +592,7 @@ static bool next_batch(struct journal *journal, struct operations *batch)
 static void read_only(struct journal *journal, struct operations *batch)
 {
     struct operations rest = *batch;
+    const int why = journal->space ? journal->space : -ENOSPC;
     *batch = (struct operations){0};
     for (struct journal_operation *operation; (operation = take_first(&rest));) {
         struct operations one = {0};
@@ -590,9 +600,9 @@ static void read_only(struct journal *journal, struct operations *batch)
         if (operation->kind == JOURNAL_FETCH || operation->kind == JOURNAL_CALL)
             write_batch(journal, &one);
         else
-            retain(journal, &one, -ENOSPC);
+            retain(journal, &one, why);
     }
-    set_health(journal, -ENOSPC);
+    set_health(journal, why);
 }
 
 static void *writer(void *argument)

@@ -46,8 +46,8 @@ struct journal_operation {
     bool has_spool;
 
     /* On the loop, from journal_run; the operation is freed behind it. May be NULL.
-     * result: 0. SUBMIT: -EEXIST: the client key is taken by `existing`; -ENOSPC, -EIO: nothing was
-     * written. FETCH: -ENOENT, -EBADMSG when the record is damaged.
+     * result: 0. SUBMIT: -EEXIST: the client key is taken by `existing`; -ENOSPC, -EIO, -ESTALE:
+     * nothing was written. FETCH: -ENOENT, -EBADMSG when the record is damaged.
      * PROVED and END are kept until they are written; -ENOSPC then says "not yet" and comes once,
      * with `is_final` false, ahead of the end. */
     void (*on_done)(struct journal_operation *operation, int result);
@@ -68,7 +68,8 @@ struct journal_operation {
 
 enum journal_health {
     JOURNAL_GOOD,
-    JOURNAL_UNWRITABLE, /* the disk is full, or nearly: recovers by itself */
+    JOURNAL_UNWRITABLE, /* the disk is full, or nearly, or read-only: recovers by itself */
+    JOURNAL_MOVED,      /* its file is not where a start would look: until it is back */
     JOURNAL_BROKEN,     /* the database is damaged: set aside at the next start */
 };
 

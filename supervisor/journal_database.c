@@ -15,6 +15,7 @@
 
 enum {
     APPLICATION_ID = 0x63757a6b, /* "cuzk": `file` shows it */
+    DATABASE_BUSY_MS = 5000,     /* that a start waits for another process to close the file */
 };
 
 /* One entry a version: what leads from the version before to it. Entries are never edited once
@@ -120,28 +121,33 @@ static int upgrade(struct database *database)
 }
 
 /* SQLite would make it with the umask's mode. */
-static int make_file(const char *path)
+static int make_file(const char *path, struct stat *ret)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -errno;
-    int r = fchmod(fd, 0600) < 0 ? -errno : 0;
+    int r = fchmod(fd, 0600) < 0 || fstat(fd, ret) < 0 ? -errno : 0;
     close(fd);
     return r;
 }
 
 int database_open(const char *path, struct database *database)
 {
+    struct stat status;
     *database = (struct database){0};
     snprintf(database->path, sizeof database->path, "%s", path);
-    int r = make_file(path);
+    int r = make_file(path, &status);
     if (r < 0)
         return r;
+    database->file.device = status.st_dev;
+    database->file.inode = status.st_ino;
     int code = sqlite3_open_v2(path, &database->handle,
                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW |
                                    SQLITE_OPEN_EXRESCODE,
                                NULL);
     r = database_errno(database->handle, code);
+    if (r == 0) /* somebody may be reading it: a backup, an operator */
+        sqlite3_busy_timeout(database->handle, DATABASE_BUSY_MS);
     /* Exclusive, set before WAL: its index is then kept in this process's memory, and no second
      * process gets between. Deleted content is overwritten: it may have been a witness. */
     if (r == 0)
@@ -278,6 +284,23 @@ void database_rollback(struct database *database)
 int database_truncate_log(struct database *database)
 {
     return run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+bool database_is_in_place(struct database *database)
+{
+    char log[PATH_BYTES_MAX + 8];
+    struct stat status;
+    if (stat(database->path, &status) < 0 || status.st_ino != database->file.inode ||
+        status.st_dev != database->file.device)
+        return false;
+    snprintf(log, sizeof log, "%s-wal", database->path);
+    bool is_there = stat(log, &status) == 0;
+    if (is_there && database->log.inode == 0) { /* SQLite makes it with the first write */
+        database->log.device = status.st_dev;
+        database->log.inode = status.st_ino;
+    }
+    return database->log.inode == 0 || (is_there && status.st_ino == database->log.inode &&
+                                        status.st_dev == database->log.device);
 }
 
 uint64_t database_bytes(const struct database *database)

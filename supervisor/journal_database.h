@@ -1,11 +1,12 @@
 /* The database under the journal: its schema, and one function a statement. Used by one thread at a
  * time: the main thread until journal_start, then the writer. All functions block on the disk.
  *
- * Errors: -EBADMSG the database is damaged, -ENOSPC the disk is full, -EIO, -ENOMEM, and
- * -EPROTONOSUPPORT for a schema that is newer than this program. */
+ * Errors: -ESTALE see database_is_in_place, -EBADMSG the database is damaged, -ENOSPC the disk is
+ * full, -EIO, -ENOMEM, and -EPROTONOSUPPORT for a schema that is newer than this program. */
 #pragma once
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 #include "supervisor/journal.h"
 
@@ -17,6 +18,10 @@ struct database {
     sqlite3 *handle;
     sqlite3_stmt *statements[DATABASE_STATEMENTS_MAX];
     char path[PATH_BYTES_MAX];
+    struct {
+        dev_t device;
+        ino_t inode; /* 0: not seen yet */
+    } file, log;     /* as they were opened */
 };
 
 /* Opens or makes the file, mode 0600, and brings its schema up to date. *database need not be
@@ -53,4 +58,7 @@ int database_newest(struct database *database, uint64_t *ret, uint32_t count);
 int database_counts(struct database *database, struct journal_counts *ret);
 /* After contents were deleted: they are gone from the write-ahead log too. */
 int database_truncate_log(struct database *database);
+/* Whether the files that are written are those that a start would find. False once the state folder
+ * or one of them was moved, removed or replaced: what is written then is lost with this process. */
+bool database_is_in_place(struct database *database);
 uint64_t database_bytes(const struct database *database);

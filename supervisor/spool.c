@@ -142,8 +142,11 @@ static void ask_space(struct spool_space *space)
 {
     struct statvfs status;
     uint64_t bytes = READ(space->bytes);
-    if (fstatvfs(space->folder, &status) < 0) {
+    struct stat folder;
+    if (fstatvfs(space->folder, &status) < 0 || fstat(space->folder, &folder) < 0) {
         WRITE(space->error, -errno);
+    } else if (folder.st_nlink == 0 || (status.f_flag & ST_RDONLY)) {
+        WRITE(space->error, folder.st_nlink == 0 ? -ENOENT : -EROFS);
     } else {
         WRITE(space->error, 0);
         /* No inode is no room either; file systems without a count say 0 of 0. */
@@ -216,13 +219,32 @@ static uint64_t cap_free(const struct spool *spool)
     return minus(*spool->bytes_max, READ(spool->space->bytes) + spool->pending_bytes);
 }
 
+static void describe_fault(const struct spool *spool, char *ret, size_t room)
+{
+    switch (spool->fault) {
+    case -ENOSPC:
+    case -EDQUOT:
+        snprintf(ret, room, "the disk of the spool folder %s is full", spool->path);
+        break;
+    case -ENOENT:
+        snprintf(ret, room,
+                 "the spool folder %s was removed under the daemon (restart cuzkd: it makes a new "
+                 "one)",
+                 spool->path);
+        break;
+    default:
+        snprintf(ret, room, "the spool folder %s cannot be written: %s", spool->path,
+                 strerror(-spool->fault));
+    }
+}
+
 int spool_check_room(struct supervisor *supervisor, uint64_t bytes, char *ret_why, size_t room)
 {
     struct spool *spool = &supervisor->spool;
     ask_later(spool); /* for the next one */
     if (spool->is_full) {
-        snprintf(ret_why, room, "the disk of the spool folder %s is full", spool->path);
-        return -ENOSPC;
+        describe_fault(spool, ret_why, room);
+        return spool->fault;
     }
     if (bytes > cap_free(spool)) {
         snprintf(ret_why, room,
@@ -258,15 +280,19 @@ void spool_file_added(struct supervisor *supervisor, uint64_t bytes)
     atomic_fetch_add_explicit(&space->files, 1, memory_order_relaxed);
 }
 
-void spool_disk_full(struct supervisor *supervisor, int error)
+void spool_fails(struct supervisor *supervisor, int error)
 {
     struct spool *spool = &supervisor->spool;
+    bool was_told = spool->is_full && spool->fault == error;
+    char text[512];
     spool->full_until_ns = supervisor->now_ns + SPOOL_RETRY_MS * UINT64_C(1000000);
-    if (!spool->is_full)
-        log_error("the spool folder %s cannot take a witness: %s; jobs with files are answered "
-                  "busy until there is room, those that are taken go on",
-                  spool->path, strerror(error < 0 ? -error : error));
     spool->is_full = true;
+    spool->fault = error;
+    describe_fault(spool, text, sizeof text);
+    if (!was_told)
+        log_error("cannot take a witness: %s; jobs with files are answered busy until that is "
+                  "over, those that are taken go on",
+                  text);
     ask_later(spool);
 }
 
@@ -279,7 +305,7 @@ void spool_tick(struct supervisor *supervisor)
     if (supervisor->now_ns >= spool->full_until_ns && READ(spool->space->error) == 0 &&
         disk_free(spool) > 0) {
         spool->is_full = false;
-        log_info("the spool folder %s has room again", spool->path);
+        log_info("the spool folder %s is tried again", spool->path);
     }
     ask_later(spool);
 }

@@ -22,7 +22,7 @@ enum {
      * within these bounds. */
     SPOOL_RESERVE_MIB_MIN = 64,
     SPOOL_RESERVE_MIB_MAX = 1024,
-    SPOOL_RETRY_MS = 3000, /* after the disk was full */
+    SPOOL_RETRY_MS = 3000, /* after the disk was full or the folder failed */
 };
 
 struct spool_space;
@@ -34,7 +34,8 @@ struct spool {
     uint64_t pending_bytes;    /* of files that are to be copied or are being copied */
     struct spool_space *space; /* shared with the thread */
     struct errands *errands;
-    bool is_full;
+    bool is_full;           /* or cannot be written: `fault` */
+    int fault;              /* negative errno */
     uint64_t full_until_ns; /* the earliest time to look again */
 };
 
@@ -65,8 +66,9 @@ int spool_check_room(struct supervisor *supervisor, uint64_t bytes, char *ret_wh
 void spool_reserve(struct supervisor *supervisor, uint64_t bytes);
 void spool_release(struct supervisor *supervisor, uint64_t bytes);
 void spool_file_added(struct supervisor *supervisor, uint64_t bytes);
-/* The disk said so (ENOSPC, EDQUOT), at a write or at fsync. */
-void spool_disk_full(struct supervisor *supervisor, int error);
+/* The folder does not take a file: the disk is full (ENOSPC, EDQUOT), read-only, broken, or the
+ * folder is gone. error: negative errno. */
+void spool_fails(struct supervisor *supervisor, int error);
 
 /* Read-only, for a worker; the caller's. Negative errno; -EBADMSG when it is no regular file. */
 int spool_file_open(struct supervisor *supervisor, uint64_t job, uint32_t partition);

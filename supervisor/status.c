@@ -65,6 +65,8 @@ static void write_flags(struct reply *reply, const struct supervisor *supervisor
     if (supervisor->durable.journal &&
         journal_health(supervisor->durable.journal) == JOURNAL_UNWRITABLE)
         reply_string(reply, NULL, "journal_unwritable");
+    if (supervisor->durable.journal && journal_health(supervisor->durable.journal) == JOURNAL_MOVED)
+        reply_string(reply, NULL, "journal_moved");
     if (supervisor->durable.journal &&
         journal_health(supervisor->durable.journal) == JOURNAL_BROKEN)
         reply_string(reply, NULL, "journal_damaged");
