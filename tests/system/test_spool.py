@@ -237,6 +237,7 @@ def hanging_case(suite, daemon, circuit):
 
 def nothing_is_left(daemon):
     wait_until(lambda: spool_files(daemon) == [], 10, "the spool is empty")
+    wait_until(lambda: spool_of(daemon)["lost"] == 0, 10, "the kernel lets go of what was killed")
     spool = spool_of(daemon)
     expect_equal({k: spool[k] for k in ("files", "bytes", "pending_bytes", "copying", "waiting",
                                         "lost")},
