@@ -8,9 +8,17 @@
 
 #include "runtime/check.h"
 
+/* Where the pointers are while there is no piece. */
+static const uint8_t nothing[1];
+
 void json_pull_init(struct json_pull *in, json_fill *fill, void *context, struct reason *reason)
 {
-    *in = (struct json_pull){.fill = fill, .context = context, .reason = reason};
+    *in = (struct json_pull){.fill = fill,
+                             .context = context,
+                             .begin = nothing,
+                             .at = nothing,
+                             .end = nothing,
+                             .reason = reason};
 }
 
 void json_pull_place(struct json_pull *in, const char *format, ...)
@@ -47,10 +55,12 @@ static bool refill(struct json_pull *in)
     if (in->error != 0)
         return false;
     in->before += (uint64_t)(in->end - in->begin);
-    in->at = in->begin = in->end = NULL;
+    in->begin = nothing;
     error = in->fill(in->context, &in->begin, &size);
-    if (error < 0) {
+    if (error < 0)
         in->error = error;
+    if (error < 0 || size == 0) {
+        in->begin = nothing;
         size = 0;
     }
     in->at = in->begin;

@@ -558,7 +558,7 @@ static void read_either(struct json_pull *in, struct reading *r)
     json_pull_peek(in);
     for (at = in->at; at < in->end && *at != '"'; at++)
         ;
-    if (at + 1 < in->end && at[1] >= 'A' && at[1] <= 'Z')
+    if (in->end - at > 1 && at[1] >= 'A' && at[1] <= 'Z')
         json_pull_object(in, outer, 3, r);
     else
         json_pull_object(in, output_members, OUTPUT_MEMBER_COUNT, r);
