@@ -163,6 +163,40 @@ static int check_all_points(const struct prepared *p, struct pool *pool, struct 
     return error;
 }
 
+/* Points are found by density: it has to be that of the matrix. */
+static int check_density(const struct prepared *p, const struct density *density,
+                         const struct matrix *matrix, char name, struct reason *reason)
+{
+    const size_t words = density_word_count(density->bit_count);
+    uint64_t *marked = calloc(words, sizeof marked[0]);
+    bool is_same;
+
+    if (!marked)
+        return reason_set(reason, -ENOMEM, "no memory to check the densities of the prepared key");
+    if (name == 'A')
+        density_mark_first(marked, (size_t)p->shape.public_count + 1);
+    density_mark(marked, matrix);
+    is_same = memcmp(marked, density->words, words * sizeof marked[0]) == 0;
+    free(marked);
+    if (is_same)
+        return 0;
+    return reason_set(reason, -EBADMSG,
+                      "prepared key: the density of %c is not that of its matrix: the program that "
+                      "made it is at fault",
+                      name);
+}
+
+static int check_densities(const struct prepared *p, struct reason *reason)
+{
+    int error = 0;
+
+    if (p->layout == PREPARED_LAYOUT_BELLMAN)
+        error = check_density(p, &p->a_density, &p->matrix_a, 'A', reason);
+    if (error == 0 && p->layout == PREPARED_LAYOUT_BELLMAN)
+        error = check_density(p, &p->b_density, &p->matrix_b, 'B', reason);
+    return error;
+}
+
 int prepared_copy(int in_fd, int out_fd, struct pool *pool,
                   const struct prepared_progress *progress,
                   uint8_t ret_digest[PREPARED_DIGEST_BYTES], struct reason *reason)
@@ -184,6 +218,8 @@ int prepared_copy(int in_fd, int out_fd, struct pool *pool,
         error = reason_set(reason, -EBADMSG,
                            "prepared key: the file changed while it was read: leave it alone and "
                            "try again");
+    if (error == 0)
+        error = check_densities(&prepared, reason);
     if (error == 0)
         error = check_all_points(&prepared, pool, reason);
     munmap(memory, header.image_bytes);

@@ -224,8 +224,25 @@ TEST(a_damaged_bellman_image_is_refused)
 
     /* Copied as one that was made elsewhere. */
     copy = memfd_create("copy", MFD_CLOEXEC);
+    ASSERT(copy >= 0);
     ASSERT_INT(prepared_copy(image.fd, copy, pool, NULL, digest, &reason), 0);
     ASSERT(memcmp(digest, good.digest, sizeof digest) == 0);
+
+    /* With a right digest, but another wire dense: two neighbours change places. */
+    uint64_t *b = (uint64_t *)((uint8_t *)image.memory + good.sections[PREPARED_B_DENSITY].off);
+    int at = 0;
+
+    while ((b[2] >> at & 3) != 1)
+        at++;
+    b[2] ^= UINT64_C(3) << at;
+    ASSERT_INT(prepared_attach(image.memory, image.bytes, &again, &reason), 0);
+    ASSERT(image.bytes <= PREPARED_DIGEST_PIECE_BYTES);
+    ASSERT(prepared_format_hash_piece(image.memory, image.bytes, 0, digest) &&
+           prepared_format_hash_root(image.bytes, digest, 1, header->digest));
+    ASSERT_INT(pwrite(image.fd, image.memory, image.bytes, 0), image.bytes);
+    ASSERT_INT(ftruncate(copy, 0), 0);
+    ASSERT_INT(prepared_copy(image.fd, copy, pool, NULL, digest, &reason), -EBADMSG);
+    ASSERT_SAYS(reason, "the density of B");
     close(copy);
     image_close(&image);
     params_destroy(&params);
