@@ -1,13 +1,25 @@
 /* The bytes of a prepared key as a process finds them in memory: nothing that attach lets through
- * may make evaluation read out of bounds. */
+ * may make evaluation or gathering read out of bounds. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "groth16/key/prepared.h"
+#include "groth16/pool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void gather(const struct density *density, const uint64_t *witness)
+{
+    static struct pool *pool;
+    uint64_t *gathered = malloc(density->one_count * 32 + 1);
+
+    if (!gathered || (!pool && pool_create(1, &pool) != 0))
+        abort();
+    density_gather(density, pool, witness, gathered);
+    free(gathered);
+}
 
 static void use(const struct prepared *prepared)
 {
@@ -23,6 +35,10 @@ static void use(const struct prepared *prepared)
     if (prepared->has_c) {
         (void)prepared_check_constraints(prepared, witness, a, b, 0, rows);
         (void)prepared_check_constraints(prepared, witness, NULL, NULL, 0, rows);
+    }
+    if (prepared->layout == PREPARED_LAYOUT_BELLMAN) {
+        gather(&prepared->a_density, witness);
+        gather(&prepared->b_density, witness);
     }
     free(witness);
     free(a);
