@@ -380,7 +380,7 @@ static void check_partitions(const struct supervisor *supervisor, const struct j
             check_fault(finding, "job %" PRIu64 " partition %u names slot %u, which is not its own",
                         job->number, p, job->slots[p]);
     }
-    bool is_active = !job_is_terminal(job) && !job->is_pending;
+    bool is_active = !job_is_terminal(job) && !job->is_pending && !job->waits_for_circuit;
     if (job->done_count > job->partition_count ||
         (is_active && with_slot + job->done_count != job->partition_count))
         check_fault(finding, "job %" PRIu64 " has %u partitions: %u are proved and %u have a slot",

@@ -595,6 +595,7 @@ uint64_t control_deadline(const struct supervisor *supervisor)
 
 void control_circuit_settled(struct supervisor *supervisor, struct circuit *circuit)
 {
+    durable_circuit_settled(supervisor, circuit->name);
     for (struct control_client *client = supervisor->control.clients; client;
          client = client->next) {
         for (uint32_t i = 0; i < client->wait_count;) {

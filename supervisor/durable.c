@@ -24,6 +24,11 @@ enum {
     RETRY_QUEUE_MS = 200,
 };
 
+struct durable_waiting {
+    struct journal_job record;
+    struct durable_waiting *next;
+};
+
 static int64_t realtime_ms(void)
 {
     struct timespec now;
@@ -75,6 +80,12 @@ void durable_close(struct supervisor *supervisor)
         loop_remove(supervisor->loop, &durable->watch);
     journal_close(durable->journal);
     attempts_close(&durable->attempts);
+    while (durable->waiting) {
+        struct durable_waiting *waiting = durable->waiting;
+        durable->waiting = waiting->next;
+        journal_job_destroy(&waiting->record);
+        free(waiting);
+    }
     *durable = (struct durable){0};
 }
 
@@ -349,18 +360,12 @@ static const char *restore_partition(struct supervisor *supervisor, struct job *
     return NULL;
 }
 
-static void on_active(void *context, struct journal_job *record)
+/* Its partitions get slots, or it fails. Takes the record over. */
+static void restore_job(struct supervisor *supervisor, struct job *job, struct journal_job *record)
 {
-    struct supervisor *supervisor = context;
     struct circuit *circuit = NULL;
     char text[512];
     uint32_t failed = JOB_PARTITION_NONE;
-    struct job *job = make_job(supervisor, record, false);
-    if (!job) {
-        log_error("job %" PRIu64 " is left for the next start: memory is short", record->number);
-        journal_job_destroy(record);
-        return;
-    }
     const char *why = find_circuit(supervisor, record, &circuit, text, sizeof text);
     for (uint32_t i = 0; !why && i < record->partition_count; i++) {
         if (record->partitions[i].is_proved) {
@@ -371,10 +376,11 @@ static void on_active(void *context, struct journal_job *record)
         why = restore_partition(supervisor, job, circuit, &record->partitions[i], i);
         failed = why ? i : JOB_PARTITION_NONE;
     }
+    job->waits_for_circuit = false;
+    job->released_count = 0;
     for (uint32_t i = 0; i < job->partition_count; i++)
         job->released_count += job->slots[i] == SLOT_NONE;
     journal_job_destroy(record);
-    supervisor->durable.restored++;
     if (!why && job->done_count == job->partition_count) {
         job->done_count--; /* only its end was not written */
         jobs_partition_done(&supervisor->jobs, job, supervisor->now_ns);
@@ -385,6 +391,59 @@ static void on_active(void *context, struct journal_job *record)
         jobs_fail(&supervisor->jobs, job, REPLY_FAILED, failed, why, supervisor->now_ns);
         report_job(job);
         pipeline_drop_job(supervisor, job);
+    }
+}
+
+/* Until then it has no slots; it can be cancelled, and its deadline counts. */
+static bool wait_for_circuit(struct supervisor *supervisor, struct job *job,
+                             const struct journal_job *record)
+{
+    struct durable_waiting *waiting = malloc(sizeof *waiting);
+    if (!waiting)
+        return false;
+    waiting->record = *record;
+    waiting->next = supervisor->durable.waiting;
+    supervisor->durable.waiting = waiting;
+    for (uint32_t i = 0; i < record->partition_count; i++)
+        job->has_spool |= record->partitions[i].kind == JOURNAL_INPUT_SPOOL;
+    job->waits_for_circuit = true;
+    job->released_count = job->partition_count;
+    admission_queue(supervisor, job);
+    return true;
+}
+
+static void on_active(void *context, struct journal_job *record)
+{
+    struct supervisor *supervisor = context;
+    const struct circuit *circuit = circuits_find(&supervisor->circuits, record->circuit);
+    bool waits = record->is_durable && circuit && circuit->state == CIRCUIT_PREPARING;
+    struct job *job = make_job(supervisor, record, false);
+    if (!job || (waits && !wait_for_circuit(supervisor, job, record))) {
+        log_error("job %" PRIu64 " is left for the next start: memory is short", record->number);
+        journal_job_destroy(record);
+        return;
+    }
+    supervisor->durable.restored++;
+    if (!waits)
+        restore_job(supervisor, job, record);
+}
+
+void durable_circuit_settled(struct supervisor *supervisor, const char *circuit)
+{
+    struct durable_waiting **at = &supervisor->durable.waiting;
+    while (*at) {
+        struct durable_waiting *waiting = *at;
+        if (strcmp(waiting->record.circuit, circuit) != 0) {
+            at = &waiting->next;
+            continue;
+        }
+        *at = waiting->next;
+        struct job *job = jobs_find(&supervisor->jobs, waiting->record.number);
+        if (job && !job_is_terminal(job))
+            restore_job(supervisor, job, &waiting->record);
+        else
+            journal_job_destroy(&waiting->record);
+        free(waiting);
     }
 }
 

@@ -33,6 +33,7 @@ struct durable {
     uint32_t fetches;             /* under way */
     bool was_set_aside, is_expiring, is_reserving;
     enum journal_health told; /* what the log has said */
+    struct durable_waiting *waiting; /* restored jobs whose circuits are being prepared */
 };
 
 /* Opens the journal, ahead of everything that makes jobs. Logs what failed. */
@@ -40,6 +41,8 @@ int durable_open(struct supervisor *supervisor);
 /* Circuits are known, nobody is connected: jobs of earlier lives come back, and the writer
  * starts. */
 int durable_restore(struct supervisor *supervisor);
+/* A circuit is prepared, or it failed: jobs of earlier lives that waited for it go on or fail. */
+void durable_circuit_settled(struct supervisor *supervisor, const char *circuit);
 /* Waits for the disk. */
 void durable_close(struct supervisor *supervisor);
 /* Retention, job numbers, words to the log. Once a second. */

@@ -33,9 +33,11 @@ struct job {
     bool is_durable;    /* it goes on after a restart */
     bool is_journalled; /* the journal has it: its end is to be written there */
     bool is_settling;   /* it has ended, and the journal has not said so yet: clients see it run */
-    bool has_spool;     /* some of its inputs are files of the spool */
-    bool has_results;   /* proofs and publics are in memory */
-    uint32_t version;   /* rises with every change a client can see */
+    /* Of an earlier life, and its circuit is being prepared: it has no slots yet. */
+    bool waits_for_circuit;
+    bool has_spool;   /* some of its inputs are files of the spool */
+    bool has_results; /* proofs and publics are in memory */
+    uint32_t version; /* rises with every change a client can see */
     char circuit[NAME_BYTES_MAX + 1];
     const struct curve *curve;
     uint32_t partition_count, public_count;

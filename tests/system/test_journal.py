@@ -94,6 +94,32 @@ def stopped_in_mid_job(daemon, circuit):
     check_results(daemon, circuit, jobs[-1], 12)
 
 
+def jobs_wait_for_their_circuit(circuit):
+    """The circuit's record and key are gone at a start that finds jobs of it: it is prepared again
+    and the jobs go on; a job that is cancelled meanwhile stays so."""
+    with Daemon({"Supervisor": {"StopTimeout": "100ms"}}, start=False) as daemon:
+        daemon.sections[f'Circuit "{circuit.label}"'] = {"Zkey": str(circuit.zkey),
+                                                         "R1cs": str(circuit.r1cs)}
+        write_config(daemon.config, daemon.sections)
+        daemon.start()
+        wait_until(lambda: daemon.ctl_json("circuit", "list")["circuits"][0]["state"]
+                   in ("ready", "loaded"), 60, "the circuit is prepared")
+        with rpc.Client(daemon.socket) as client:
+            jobs = [client.submit(circuit.label, witnesses(circuit, 40)) for _ in range(4)]
+        kill(daemon)
+        for folder in ("circuits", "keys"):
+            for path in daemon.folder.glob(f"*/{folder}/*"):
+                path.unlink()
+        daemon.start()
+        with rpc.Client(daemon.socket) as client:
+            state = client.call("cancel", {"job": jobs[3]})
+            for job in jobs[:3]:
+                expect_equal(client.wait(job)["state"], "done", f"job {job}")
+            expect(client.wait(jobs[3])["state"] in ("cancelled", "done"), state)
+        check_results(daemon, circuit, jobs[1], 40)
+        daemon.stop()
+
+
 def one_key_is_one_job(daemon, circuit):
     found, errors = [], []
 
@@ -278,8 +304,19 @@ def can_mount():
         return mount(folder) and subprocess.run(["umount", folder]).returncode == 0
 
 
+def fill(path):
+    """To the last byte of the disk."""
+    with open(path, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(1 << 20))
+        except OSError:
+            pass
+
+
 def full_disk_stops_admission_and_recovers(circuit, large):
-    """The state folder on a disk of its own, which is filled to the last byte while a job runs."""
+    """The state folder on a disk of its own, which is filled to the last byte while a job runs, and
+    again before a start."""
     with Daemon(start=False) as daemon:
         state = daemon.folder / "state"
         spool = daemon.folder / "spool"
@@ -293,12 +330,7 @@ def full_disk_stops_admission_and_recovers(circuit, large):
             daemon.add(large)
             with rpc.Client(daemon.socket) as client:
                 job = client.submit(large.label, witnesses(large, 100))
-                with open(state / "fill", "wb", buffering=0) as file:
-                    try:
-                        while True:
-                            file.write(bytes(1 << 20))
-                    except OSError:
-                        pass
+                fill(state / "fill")
                 wait_until(lambda: "journal_unwritable" in daemon.status()["flags"], 20, "the flag")
                 message = fails("busy", client.submit, circuit.label, witnesses(circuit, 1))
                 expect("disk" in message, message)
@@ -310,6 +342,16 @@ def full_disk_stops_admission_and_recovers(circuit, large):
                 expect_equal(client.wait(after)["state"], "done", "a job afterwards")
             restart(daemon, "kill")
             check_results(daemon, large, job, 100)
+            fill(state / "fill")
+            restart(daemon, "kill")
+            with rpc.Client(daemon.socket) as client:
+                fails("busy", client.submit, circuit.label, witnesses(circuit, 1))
+                check_results(daemon, large, job, 100)
+                (state / "fill").unlink()
+                wait_until(lambda: not daemon.status()["flags"].count("journal_unwritable"), 20,
+                           "the flag goes")
+                after = client.submit(circuit.label, witnesses(circuit, 1))
+                expect_equal(client.wait(after)["state"], "done", "a job afterwards")
             daemon.stop()
         finally:
             if daemon.process is not None:
@@ -354,6 +396,7 @@ def main():
         suite.case("daemon_stops_and_leaves_nothing", daemon.stop)
     suite.case("prove_begun_while_it_stops_waits_for_the_start", prove_begun_while_it_stops, small)
     suite.case("results_are_kept_and_go_with_age", results_are_kept_and_go_with_age, small, large)
+    suite.case("jobs_wait_for_their_circuit", jobs_wait_for_their_circuit, large)
     suite.case("damaged_journal_is_set_aside", damaged_journal_is_set_aside, small)
     if can_mount():
         suite.case("full_disk_stops_admission_and_recovers", full_disk_stops_admission_and_recovers,
