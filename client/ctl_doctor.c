@@ -16,10 +16,9 @@ static void check_config(struct doctor *doctor, const char *path, struct config 
 {
     struct config_fault fault;
     const bool is_given = path != NULL;
-    int r = config_load(is_given ? path : CONFIG_PATH_DEFAULT, config, &fault);
-    const bool is_absent = r == -ENOENT && !is_given;
-    if (is_absent)
-        r = config_load(NULL, config, &fault);
+    const bool is_absent = !is_given && access(CONFIG_PATH_DEFAULT, F_OK) < 0 && errno == ENOENT;
+    int r = is_given ? config_load(path, config, &fault)
+                     : config_load_optional(CONFIG_PATH_DEFAULT, config, &fault);
     if (r < 0) {
         doctor_add(doctor, DOCTOR_FAIL, "config", "%s", fault.text);
         doctor_means(doctor, "cuzkd refuses to start, or goes on with its earlier configuration at "
@@ -30,7 +29,9 @@ static void check_config(struct doctor *doctor, const char *path, struct config 
     doctor->config = config;
     if (is_absent)
         doctor_add(doctor, DOCTOR_OK, "config",
-                   CONFIG_PATH_DEFAULT " is not there: defaults (--config FILE names another)");
+                   CONFIG_PATH_DEFAULT
+                   " is not there: defaults and what its drop-ins say (--config FILE names "
+                   "another)");
     else
         doctor_add(doctor, DOCTOR_OK, "config", "%s is well-formed",
                    is_given ? path : CONFIG_PATH_DEFAULT);

@@ -19,7 +19,8 @@ static int read_file(const char *path, char **ret_text, size_t *ret_bytes,
 static int load_file(struct config *config, const char *path, struct config_fault *fault);
 static int load_drop_ins(struct config *config, const char *path, struct config_fault *fault);
 
-int config_load(const char *path, struct config *ret, struct config_fault *ret_fault)
+static int load(const char *path, bool is_optional, struct config *ret,
+                struct config_fault *ret_fault)
 {
     struct config config = {0};
     int r = parse_defaults(&config);
@@ -27,7 +28,8 @@ int config_load(const char *path, struct config *ret, struct config_fault *ret_f
     if (r < 0)
         return parse_fault(ret_fault, r, "the defaults cannot be set: %s", strerror(-r));
     if (path) {
-        r = load_file(&config, path, ret_fault);
+        if (!is_optional || access(path, F_OK) == 0 || errno != ENOENT)
+            r = load_file(&config, path, ret_fault);
         if (r == 0)
             r = load_drop_ins(&config, path, ret_fault);
     }
@@ -39,6 +41,16 @@ int config_load(const char *path, struct config *ret, struct config_fault *ret_f
     }
     *ret = config;
     return 0;
+}
+
+int config_load(const char *path, struct config *ret, struct config_fault *ret_fault)
+{
+    return load(path, false, ret, ret_fault);
+}
+
+int config_load_optional(const char *path, struct config *ret, struct config_fault *ret_fault)
+{
+    return load(path, true, ret, ret_fault);
 }
 
 void config_destroy(struct config *config)

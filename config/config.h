@@ -122,6 +122,8 @@ struct config_fault {
  * Returns 0; -EBADMSG for content; -ENOENT, -EACCES, ... when a file cannot be read; -ENOMEM. In
  * every failure ret_fault says why. */
 int config_load(const char *path, struct config *ret, struct config_fault *ret_fault);
+/* The same of a main file that may be absent: then what PATH.d/ says lies over the defaults. */
+int config_load_optional(const char *path, struct config *ret, struct config_fault *ret_fault);
 /* Accepts a zeroed object. */
 void config_destroy(struct config *config);
 

@@ -29,10 +29,10 @@ static int open_listener(struct control_listener *listener)
     struct activation *activation = &listener->supervisor->activation;
     int fd = activation_take(activation, listener->is_admin ? "admin" : "submit");
     if (fd < 0)
-        return listener->is_admin
-                   ? listener_open(listener->path, config->admin_socket_mode,
-                                   config->admin_socket_group)
-                   : listener_open(listener->path, config->socket_mode, config->socket_group);
+        return listener->is_admin ? listener_open(listener->path, config->admin_socket_mode,
+                                                  config->admin_socket_group, &listener->inode)
+                                  : listener_open(listener->path, config->socket_mode,
+                                                  config->socket_group, &listener->inode);
     int r = listener_adopt(fd, listener->path);
     if (r < 0)
         close(fd);
@@ -73,7 +73,7 @@ void control_stop_listening(struct supervisor *supervisor)
         if (listener->is_inherited && listener->watch.fd >= 0)
             close(listener->watch.fd);
         else if (listener->path)
-            listener_close(listener->watch.fd, listener->path);
+            listener_close(listener->watch.fd, listener->path, listener->inode);
         listener->watch = (struct loop_watch){.fd = -1};
     }
 }

@@ -71,6 +71,7 @@ struct control_listener {
     struct supervisor *supervisor;
     struct loop_watch watch;
     const char *path;
+    ino_t inode;              /* of the path, where we have made it */
     bool is_admin, is_paused; /* paused: descriptors are short */
     bool is_inherited;        /* the service manager's: it stays when we end */
 };

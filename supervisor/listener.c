@@ -101,8 +101,9 @@ static int set_access(const char *path, mode_t mode, gid_t group)
     return chmod(path, mode) < 0 ? -errno : 0;
 }
 
-int listener_open(const char *path, mode_t mode, const char *group_name)
+int listener_open(const char *path, mode_t mode, const char *group_name, ino_t *ret_inode)
 {
+    struct stat status;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     gid_t group;
     CHECK(strlen(path) < sizeof address.sun_path);
@@ -126,6 +127,8 @@ int listener_open(const char *path, mode_t mode, const char *group_name)
     r = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
     umask(before);
     bool is_bound = r == 0;
+    if (r == 0 && lstat(path, &status) < 0)
+        r = -errno;
     if (r == 0)
         r = set_access(path, mode, group);
     if (r == 0 && listen(fd, LISTENER_BACKLOG) < 0)
@@ -137,6 +140,7 @@ int listener_open(const char *path, mode_t mode, const char *group_name)
         close(fd);
         return r;
     }
+    *ret_inode = status.st_ino;
     return fd;
 }
 
@@ -169,12 +173,17 @@ int listener_adopt(int fd, const char *path)
     return fd;
 }
 
-void listener_close(int fd, const char *path)
+void listener_close(int fd, const char *path, ino_t inode)
 {
+    struct stat status;
     if (fd < 0)
         return;
+    /* While ours is open no other file has its inode. */
+    if (lstat(path, &status) == 0 && status.st_ino == inode)
+        unlink(path);
+    else
+        log_warn("%s is not the socket that was made there, and is left alone", path);
     close(fd);
-    unlink(path);
 }
 
 int listener_accept(int fd)

@@ -39,9 +39,8 @@ static void print_help(FILE *out)
 static int read_config(const char *path, struct config *ret)
 {
     struct config_fault fault;
-    int r = config_load(path ? path : CONFIG_PATH_DEFAULT, ret, &fault);
-    if (r == -ENOENT && !path)
-        r = config_load(NULL, ret, &fault);
+    int r = path ? config_load(path, ret, &fault)
+                 : config_load_optional(CONFIG_PATH_DEFAULT, ret, &fault);
     if (r < 0)
         fprintf(stderr, "cuzkd: %s\n", fault.text);
     return r;

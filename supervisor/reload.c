@@ -60,9 +60,8 @@ static int read_next(struct supervisor *supervisor, struct config *ret_next,
         return refuse(report, -EBUSY, "the daemon is starting");
     if (supervisor->phase != SUPERVISOR_SERVING)
         return refuse(report, -ESHUTDOWN, "the daemon is stopping");
-    int r = config_load(path ? path : CONFIG_PATH_DEFAULT, ret_next, &fault);
-    if (r == -ENOENT && !path)
-        r = config_load(NULL, ret_next, &fault);
+    int r = path ? config_load(path, ret_next, &fault)
+                 : config_load_optional(CONFIG_PATH_DEFAULT, ret_next, &fault);
     if (r == 0 || r == -ENOMEM)
         return r;
     return refuse(report, -EBADMSG, fault.text);

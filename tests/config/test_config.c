@@ -399,6 +399,33 @@ TEST(drop_ins_override_in_the_order_of_their_names)
     ASSERT(strstr(fault.text, text) == fault.text);
 }
 
+TEST(a_main_file_may_be_absent_and_its_drop_ins_count)
+{
+    struct config config;
+    char path[] = "/tmp/test_config_XXXXXX", text[256];
+    ASSERT(mkdtemp(path));
+    snprintf(text, sizeof text, "%s/cuzkd.conf.d", path);
+    ASSERT_INT(mkdir(text, 0700), 0);
+    snprintf(text, sizeof text, "%s/cuzkd.conf.d/a.conf", path);
+    FILE *file = fopen(text, "w");
+    ASSERT(file);
+    fputs("[Ring]\nSlabs=3\n", file);
+    fclose(file);
+    snprintf(text, sizeof text, "%s/cuzkd.conf", path);
+    ASSERT_INT(config_load(text, &config, &fault), -ENOENT);
+    ASSERT_INT(config_load_optional(text, &config, &fault), 0);
+    ASSERT_INT(config.rings[0].slab_count, 3);
+    config_destroy(&config);
+    /* One of them that cannot be opened is a fault, not a reason to forget all the others. */
+    snprintf(text, sizeof text, "%s/cuzkd.conf.d/b.conf", path);
+    ASSERT_INT(symlink("/nonexistent/b.conf", text), 0);
+    snprintf(text, sizeof text, "%s/cuzkd.conf", path);
+    ASSERT_INT(config_load_optional(text, &config, &fault), -ENOENT);
+    ASSERT(strstr(fault.text, "b.conf"));
+    snprintf(text, sizeof text, "rm -r %s", path);
+    ASSERT_INT(system(text), 0);
+}
+
 TEST(files_that_are_not_there_or_not_regular_are_refused)
 {
     char path[256];
@@ -456,6 +483,7 @@ TEST_MAIN(CASE(defaults_are_the_documented_ones), CASE(every_kind_of_value_is_re
           CASE(sample_loads_and_says_the_defaults), CASE(sample_without_comment_signs_loads),
           CASE(effective_values_show_their_origin_and_load_again),
           CASE(drop_ins_override_in_the_order_of_their_names),
+          CASE(a_main_file_may_be_absent_and_its_drop_ins_count),
           CASE(files_that_are_not_there_or_not_regular_are_refused),
           CASE(a_file_of_more_bytes_than_allowed_is_refused_and_not_cut_short),
           CASE(help_and_default_of_every_option_fit_the_generated_texts))

@@ -157,6 +157,23 @@ def reload_while_slabs_are_made():
         wait_until(lambda: daemon.status()["rings"][0]["slabs"] == 2, 20, "the ring of two slabs")
 
 
+def socket_of_another_stays(daemon):
+    """Its socket was removed and another daemon listens there by now."""
+    os.unlink(daemon.socket)
+    with Daemon({"Supervisor": {"Socket": daemon.socket,
+                                "AdminSocket": f"{daemon.folder}/other.sock"}}, start=False) as other:
+        launch(other)
+        wait_until(lambda: os.path.exists(daemon.socket), 30, "the other's socket")
+        daemon.process.terminate()
+        expect_equal(daemon.process.wait(40), 0, "exit code")
+        with rpc.Client(daemon.socket) as client:
+            expect_equal(client.call("hello")["pid"], other.process.pid, "who answers")
+        other.process.terminate()
+        expect_equal(other.process.wait(40), 0, "exit code of the other")
+        expect(not os.path.exists(daemon.socket), "the other leaves its socket")
+    daemon.start()
+
+
 def manager_that_does_not_read(circuit):
     """Its queue is full from the start: the daemon serves, and READY comes when it reads."""
     with Daemon(start=False) as daemon:
@@ -195,6 +212,7 @@ def main():
         suite.case("stopped_while_it_waits_for_another", stopped_while_it_waits_for_another, daemon)
         suite.case("somebody_reads_the_journal_at_start", somebody_reads_the_journal_at_start,
                    daemon)
+        suite.case("socket_of_another_stays", socket_of_another_stays, daemon)
         suite.case("damaged_records_expire", damaged_records_expire, daemon, circuit)
     suite.case("reload_while_slabs_are_made", reload_while_slabs_are_made)
     suite.case("manager_that_does_not_read", manager_that_does_not_read, circuit)
