@@ -170,6 +170,7 @@ def socket_of_another_stays(daemon):
             expect_equal(client.call("hello")["pid"], other.process.pid, "who answers")
         other.process.terminate()
         expect_equal(other.process.wait(40), 0, "exit code of the other")
+        other.process = None
         expect(not os.path.exists(daemon.socket), "the other leaves its socket")
     daemon.start()
 
