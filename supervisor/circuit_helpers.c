@@ -97,7 +97,7 @@ static void prepare_failed(struct circuit *circuit, enum reply_code code)
     circuit->state = CIRCUIT_FAILED;
     circuit->error_code = code;
     log_warn("circuit %s cannot be prepared: %s", circuit->name, circuit->error);
-    control_circuit_settled(circuit->supervisor, circuit);
+    control_waits_circuit_settled(circuit->supervisor, circuit);
 }
 
 void circuit_prepare(struct circuit *circuit, int zkey_fd, int r1cs_fd)
@@ -223,7 +223,7 @@ static void on_prepared(struct helper *helper, const char *line, int status)
              circuit->name, circuit->facts.curve->name, circuit->facts.constraint_count,
              circuit->facts.variable_count, circuit->facts.public_count,
              circuit->facts.domain_log2);
-    control_circuit_settled(circuit->supervisor, circuit);
+    control_waits_circuit_settled(circuit->supervisor, circuit);
 }
 
 static int load_start(struct circuit *circuit, enum slab_pages pages)

@@ -94,7 +94,7 @@ struct circuit *circuits_find(const struct circuits *circuits, const char *name)
 
 /* A new entry of a name that is not taken; NULL when no index or memory is left. */
 struct circuit *circuits_create(struct supervisor *supervisor, const char *name);
-/* Begins to prepare a new circuit; control_circuit_settled() tells when it is done. Takes the
+/* Begins to prepare a new circuit; control_waits_circuit_settled() tells when it is done. Takes the
  * descriptors over (r1cs_fd may be -1), also on failure. -EEXIST, -ENOSPC (no index is free). */
 int circuits_add(struct supervisor *supervisor, const char *name, int zkey_fd, int r1cs_fd,
                  struct circuit **ret);

@@ -13,7 +13,6 @@
 #include "protocol/request.h"
 #include "runtime/close_later.h"
 #include "runtime/log.h"
-#include "supervisor/admission.h"
 #include "supervisor/answers.h"
 #include "supervisor/listener.h"
 #include "supervisor/supervisor.h"
@@ -80,10 +79,7 @@ void control_stop_listening(struct supervisor *supervisor)
 
 static void client_free(struct control_client *client)
 {
-    for (uint32_t i = 0; i < client->wait_count; i++) {
-        if (client->waits[i].kind == CONTROL_WAIT_SUBMIT)
-            client->waits[i].ticket->on_settled = NULL; /* the job goes on */
-    }
+    control_waits_drop(client);
     if (client->watch.on_ready)
         loop_remove(client->supervisor->loop, &client->watch);
     stream_destroy(&client->stream);
@@ -243,7 +239,7 @@ static void watch_again(struct control_client *client)
         client_close(client, "it cannot be watched");
 }
 
-static void send_reply(struct control_client *client, uint32_t message_id, struct reply *reply)
+void control_send(struct control_client *client, uint32_t message_id, struct reply *reply)
 {
     const uint8_t *bytes;
     size_t count;
@@ -334,57 +330,7 @@ static void refuse(struct control_client *client, uint32_t message_id, enum repl
 {
     struct reply reply = {0};
     reply_error(&reply, message_id, code, text, 0);
-    send_reply(client, message_id, &reply);
-}
-
-static void remove_wait(struct control_client *client, uint32_t index)
-{
-    client->waits[index] = client->waits[--client->wait_count];
-}
-
-/* The submit that the ticket stood for has ended. */
-static void on_submit_settled(struct admission_ticket *ticket,
-                              const struct admission_outcome *outcome)
-{
-    struct control_client *client = ticket->context;
-    struct reply reply = {0};
-    for (uint32_t i = 0; i < client->wait_count; i++) {
-        if (client->waits[i].kind == CONTROL_WAIT_SUBMIT && client->waits[i].ticket == ticket)
-            remove_wait(client, i);
-    }
-    answers_submit(outcome, ticket->message_id, &reply);
-    send_reply(client, ticket->message_id, &reply);
-}
-
-static void keep_for_later(struct control_client *client, const struct request *request,
-                           const struct answers_later *later)
-{
-    struct control_wait *wait = &client->waits[client->wait_count++];
-    *wait = (struct control_wait){
-        .kind = later->kind,
-        .message_id = request->message_id,
-        .method = request->method,
-        .job = later->job,
-        .deadline_ns = UINT64_MAX,
-    };
-    if (request->method == REQUEST_WAIT) {
-        memcpy(wait->client_key, request->wait.client_key, sizeof wait->client_key);
-        wait->has_seen = request->wait.has_seen;
-        wait->seen = request->wait.seen;
-        wait->deadline_ns =
-            client->supervisor->now_ns + (uint64_t)request->wait.timeout_ms * 1000000u;
-    } else if (request->method == REQUEST_PUBLIC) {
-        wait->partition = request->public.partition;
-        wait->first = request->public.first;
-    } else if (request->method == REQUEST_CIRCUIT_ADD) {
-        memcpy(wait->circuit, request->circuit.name, sizeof wait->circuit);
-    } else if (request->method == REQUEST_SUBMIT) {
-        wait->ticket = later->ticket;
-        wait->ticket->context = client;
-        wait->ticket->message_id = request->message_id;
-        wait->ticket->on_settled = on_submit_settled;
-        admission_begin(wait->ticket); /* may answer at once */
-    }
+    control_send(client, message_id, &reply);
 }
 
 /* NULL, or why the request cannot be served; then the descriptors taken with it are closed. */
@@ -421,9 +367,9 @@ static void serve(struct control_client *client, const struct request *request)
     }
     struct answers_later later = {0};
     if (answers_make(&caller, request, descriptors, &reply, &later) == ANSWERS_LATER)
-        keep_for_later(client, request, &later);
+        control_waits_keep(client, request, &later);
     else
-        send_reply(client, request->message_id, &reply);
+        control_send(client, request->message_id, &reply);
 }
 
 static bool must_hold(const struct control_client *client)
@@ -495,32 +441,6 @@ static void take_frames(struct control_client *client)
     client->has_backlog = !client->is_closing;
 }
 
-static void answer_waits(struct control_client *client)
-{
-    const struct answers_caller caller = {client->supervisor, client->uid, client->is_admin};
-    uint64_t now_ns = client->supervisor->now_ns;
-    for (uint32_t i = 0; i < client->wait_count && !client->is_closing;) {
-        const struct control_wait wait = client->waits[i];
-        bool is_due = false;
-        if (wait.kind == CONTROL_WAIT_JOB)
-            is_due = now_ns >= wait.deadline_ns ||
-                     answers_wait_is_due(&caller, wait.job, wait.has_seen, wait.seen);
-        else if (wait.kind == CONTROL_WAIT_CANCEL)
-            is_due = answers_cancel_is_due(&caller, wait.job);
-        if (!is_due) {
-            i++;
-            continue;
-        }
-        struct reply reply = {0};
-        remove_wait(client, i);
-        if (wait.kind == CONTROL_WAIT_JOB)
-            answers_wait(&caller, wait.message_id, wait.job, &reply);
-        else
-            answers_cancelled(wait.message_id, wait.job, &reply);
-        send_reply(client, wait.message_id, &reply);
-    }
-}
-
 /* How long the client may still go on like this. */
 static uint64_t client_deadline(const struct control_client *client)
 {
@@ -557,7 +477,7 @@ void control_tick(struct supervisor *supervisor)
             watch_again(client);
         }
         if (client->wait_count > 0)
-            answer_waits(client);
+            control_waits_answer(client);
         if (now_ns >= client_deadline(client))
             client_close(client, "it was idle or stuck for too long");
         if (!client->is_closing) {
@@ -583,89 +503,9 @@ uint64_t control_deadline(const struct supervisor *supervisor)
     for (const struct control_client *client = control->clients; client; client = client->next) {
         if (client->is_closing || (client->has_backlog && may_take_frames(client)))
             return 0;
-        uint64_t end_ns = client_deadline(client);
-        for (uint32_t i = 0; i < client->wait_count; i++) {
-            if (client->waits[i].kind == CONTROL_WAIT_JOB && client->waits[i].deadline_ns < end_ns)
-                end_ns = client->waits[i].deadline_ns;
-        }
+        uint64_t end_ns = client_deadline(client), due_ns = control_waits_deadline(client);
+        end_ns = due_ns < end_ns ? due_ns : end_ns;
         deadline_ns = end_ns < deadline_ns ? end_ns : deadline_ns;
     }
     return deadline_ns;
-}
-
-void control_circuit_settled(struct supervisor *supervisor, struct circuit *circuit)
-{
-    durable_circuit_settled(supervisor, circuit->name);
-    for (struct control_client *client = supervisor->control.clients; client;
-         client = client->next) {
-        for (uint32_t i = 0; i < client->wait_count;) {
-            struct control_wait wait = client->waits[i];
-            if (wait.kind != CONTROL_WAIT_CIRCUIT || strcmp(wait.circuit, circuit->name) != 0) {
-                i++;
-                continue;
-            }
-            struct reply reply = {0};
-            remove_wait(client, i);
-            answers_circuit(circuit, wait.message_id, &reply);
-            send_reply(client, wait.message_id, &reply);
-        }
-    }
-    if (circuit->state == CIRCUIT_FAILED && !circuit->is_configured)
-        circuits_remove(supervisor, circuit);
-}
-
-/* The request again, now that its job is here or known not to be. */
-static void make_again(struct control_client *client, const struct control_wait *wait,
-                       const struct control_fetched *fetched)
-{
-    static struct request request; /* some KiB, and there is one thread */
-    const struct answers_caller caller = {
-        .supervisor = client->supervisor,
-        .uid = client->uid,
-        .is_admin = client->is_admin,
-        .was_fetched = true,
-        .fetch_result = fetched->result,
-    };
-    struct answers_later later = {0};
-    struct reply reply = {0};
-    uint64_t job = fetched->found ? fetched->found : fetched->number, now_ns;
-    now_ns = client->supervisor->now_ns;
-    memset(&request, 0, sizeof request);
-    request.message_id = wait->message_id;
-    request.method = wait->method;
-    if (wait->method == REQUEST_WAIT) {
-        request.wait.job = job;
-        memcpy(request.wait.client_key, wait->client_key, sizeof wait->client_key);
-        request.wait.has_seen = wait->has_seen;
-        request.wait.seen = wait->seen;
-        request.wait.timeout_ms =
-            wait->deadline_ns > now_ns ? (uint32_t)((wait->deadline_ns - now_ns) / 1000000u) : 0;
-    } else if (wait->method == REQUEST_PUBLIC) {
-        request.public = (struct request_public){job, wait->partition, wait->first};
-    } else {
-        request.job = job;
-    }
-    if (answers_make(&caller, &request, NULL, &reply, &later) == ANSWERS_LATER)
-        keep_for_later(client, &request, &later);
-    else
-        send_reply(client, wait->message_id, &reply);
-}
-
-void control_fetched(struct supervisor *supervisor, const struct control_fetched *fetched)
-{
-    for (struct control_client *client = supervisor->control.clients; client;
-         client = client->next) {
-        for (uint32_t i = 0; i < client->wait_count && !client->is_closing;) {
-            const struct control_wait wait = client->waits[i];
-            bool is_same = fetched->number ? wait.job == fetched->number
-                                           : wait.job == 0 && client->uid == fetched->uid &&
-                                                 strcmp(wait.client_key, fetched->client_key) == 0;
-            if (wait.kind != CONTROL_WAIT_FETCH || !is_same) {
-                i++;
-                continue;
-            }
-            remove_wait(client, i);
-            make_again(client, &wait, fetched);
-        }
-    }
 }

@@ -1,6 +1,6 @@
-/* The two sockets and their connections: frames in, replies out, and the requests whose answer
- * comes later (wait, circuit_add). One slow client never holds up another: nothing here blocks, and
- * what a client does not read or finish ends its connection, not the service. */
+/* The two sockets and their connections: frames in, replies out; control_waits.h has the
+ * requests whose answer comes later. One slow client never holds up another: nothing here blocks,
+ * and what a client does not read or finish ends its connection, not the service. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,14 +11,12 @@
 #include "protocol/request.h"
 #include "protocol/stream.h"
 #include "runtime/loop.h"
+#include "supervisor/control_waits.h"
 
+struct reply;
 struct supervisor;
-struct admission_ticket;
-struct circuit;
-struct job;
 
 enum {
-    CONTROL_WAITS_MAX = 32,              /* unanswered requests of one connection */
     CONTROL_ADMIN_CLIENTS_RESERVED = 16, /* of CLIENTS_MAX: an operator always gets in */
     CONTROL_IDLE_S_MAX = 600,            /* nothing asked, nothing awaited */
     CONTROL_STUCK_S_MAX = 30,            /* half a frame, or replies that are not read */
@@ -27,29 +25,6 @@ enum {
     CONTROL_CONNECTIONS_A_TURN = 32,
     CONTROL_DESCRIPTORS_A_CLIENT = 4, /* at least so many of the limit for each connection */
     CONTROL_DESCRIPTORS_MAX = 1024,   /* received and not yet claimed by a request, of all */
-};
-
-enum control_wait_kind {
-    CONTROL_WAIT_JOB,     /* wait */
-    CONTROL_WAIT_CANCEL,  /* cancel: the end of its job goes to disk */
-    CONTROL_WAIT_CIRCUIT, /* circuit_add */
-    CONTROL_WAIT_SUBMIT,  /* a ticket of admission stands for it */
-    CONTROL_WAIT_FETCH,   /* its job is being looked up; then it is made anew */
-};
-
-/* A request that is answered later. */
-struct control_wait {
-    enum control_wait_kind kind;
-    uint32_t message_id;
-    struct admission_ticket *ticket;
-    enum request_method method; /* FETCH: of the request, and what it asked beside the job */
-    char client_key[CLIENT_KEY_BYTES_MAX + 1];
-    uint32_t partition, first;
-    uint64_t job;
-    bool has_seen;
-    uint64_t seen;
-    uint64_t deadline_ns;
-    char circuit[NAME_BYTES_MAX + 1];
 };
 
 struct control_client {
@@ -95,17 +70,5 @@ void control_close(struct supervisor *supervisor);
 void control_tick(struct supervisor *supervisor);
 uint64_t control_deadline(const struct supervisor *supervisor);
 
-/* Preparing the circuit has ended, either way: answers who waits for it. A circuit that failed and
- * is not in the configuration is gone afterwards. */
-void control_circuit_settled(struct supervisor *supervisor, struct circuit *circuit);
-
-/* The journal has said what it knows of a job that was asked for by number, or where that is 0 by
- * uid and client key. found: its number, 0 when there is none; result: 0 or why not. */
-struct control_fetched {
-    uint64_t number;
-    uid_t uid;
-    const char *client_key;
-    uint64_t found;
-    int result;
-};
-void control_fetched(struct supervisor *supervisor, const struct control_fetched *fetched);
+/* Sends the reply, which is destroyed; a connection that cannot take it ends. */
+void control_send(struct control_client *client, uint32_t message_id, struct reply *reply);

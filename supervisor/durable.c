@@ -499,14 +499,14 @@ static void on_fetched(struct journal_operation *operation, int result)
         if (!job)
             adopt_finished(supervisor, record);
     }
-    const struct control_fetched fetched = {
+    const struct control_waits_fetched fetched = {
         .number = operation->existing,
         .uid = record->uid,
         .client_key = record->client_key,
         .found = result == 0 ? record->number : 0,
         .result = result,
     };
-    control_fetched(supervisor, &fetched);
+    control_waits_fetched(supervisor, &fetched);
 }
 
 bool durable_fetch(struct supervisor *supervisor, uint64_t number, uid_t uid,

@@ -66,6 +66,6 @@ void durable_ended(struct supervisor *supervisor, struct job *job);
 void durable_attempt(struct supervisor *supervisor, const struct slot *slot, int granted);
 
 /* Asks the journal for a job: by number, or where that is 0 by uid and client key. True: it is
- * being looked up, and control_fetched is called when it is here or known not to be. */
+ * being looked up, and control_waits_fetched is called when it is here or known not to be. */
 bool durable_fetch(struct supervisor *supervisor, uint64_t number, uid_t uid,
                    const char *client_key);
