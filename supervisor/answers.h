@@ -8,12 +8,11 @@
 
 #include "protocol/reply.h"
 #include "protocol/request.h"
-#include "supervisor/admission.h"
-#include "supervisor/control.h"
+#include "supervisor/control_waits.h"
 
-struct supervisor;
-struct job;
+struct admission_ticket;
 struct circuit;
+struct supervisor;
 
 struct answers_caller {
     struct supervisor *supervisor;
@@ -41,19 +40,5 @@ bool answers_may_wait(enum request_method method);
 enum answers_when answers_make(const struct answers_caller *caller, const struct request *request,
                                int *descriptors, struct reply *reply,
                                struct answers_later *ret_later);
-/* A wait that has come due, for the job as it is now; the job may be gone. */
-void answers_wait(const struct answers_caller *caller, uint32_t message_id, uint64_t job,
-                  struct reply *reply);
-/* Whether a wait with this `seen` can be answered before its deadline. */
-bool answers_wait_is_due(const struct answers_caller *caller, uint64_t job, bool has_seen,
-                         uint64_t seen);
-/* Whether the caller may hear of this job. */
-bool answers_may_see(const struct answers_caller *caller, uint64_t job);
-/* A cancel whose job's end went to disk. */
-bool answers_cancel_is_due(const struct answers_caller *caller, uint64_t job);
-void answers_cancelled(uint32_t message_id, uint64_t job, struct reply *reply);
-/* The end of submit. */
-void answers_submit(const struct admission_outcome *outcome, uint32_t message_id,
-                    struct reply *reply);
 /* The end of circuit_add. */
 void answers_circuit(const struct circuit *circuit, uint32_t message_id, struct reply *reply);

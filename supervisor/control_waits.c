@@ -6,6 +6,7 @@
 #include "protocol/reply.h"
 #include "supervisor/admission.h"
 #include "supervisor/answers.h"
+#include "supervisor/job_answers.h"
 #include "supervisor/supervisor.h"
 
 static void remove_wait(struct control_client *client, uint32_t index)
@@ -23,7 +24,7 @@ static void on_submit_settled(struct admission_ticket *ticket,
         if (client->waits[i].kind == CONTROL_WAIT_SUBMIT && client->waits[i].ticket == ticket)
             remove_wait(client, i);
     }
-    answers_submit(outcome, ticket->message_id, &reply);
+    job_answers_submitted(outcome, ticket->message_id, &reply);
     control_send(client, ticket->message_id, &reply);
 }
 
@@ -85,9 +86,9 @@ void control_waits_answer(struct control_client *client)
         bool is_due = false;
         if (wait.kind == CONTROL_WAIT_JOB)
             is_due = now_ns >= wait.deadline_ns ||
-                     answers_wait_is_due(&caller, wait.job, wait.has_seen, wait.seen);
+                     job_answers_wait_is_due(&caller, wait.job, wait.has_seen, wait.seen);
         else if (wait.kind == CONTROL_WAIT_CANCEL)
-            is_due = answers_cancel_is_due(&caller, wait.job);
+            is_due = job_answers_cancel_is_due(&caller, wait.job);
         if (!is_due) {
             i++;
             continue;
@@ -95,9 +96,9 @@ void control_waits_answer(struct control_client *client)
         struct reply reply = {0};
         remove_wait(client, i);
         if (wait.kind == CONTROL_WAIT_JOB)
-            answers_wait(&caller, wait.message_id, wait.job, &reply);
+            job_answers_waited(&caller, wait.message_id, wait.job, &reply);
         else
-            answers_cancelled(wait.message_id, wait.job, &reply);
+            job_answers_cancelled(wait.message_id, wait.job, &reply);
         control_send(client, wait.message_id, &reply);
     }
 }

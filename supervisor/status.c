@@ -9,6 +9,7 @@
 #include "runtime/files.h"
 #include "supervisor/resize.h"
 #include "supervisor/answers.h"
+#include "supervisor/job_answers.h"
 #include "supervisor/supervisor.h"
 
 static uint64_t word(const _Atomic uint64_t *figure)
@@ -178,7 +179,7 @@ static void write_work(struct reply *reply, const struct answers_caller *caller,
             index = named;
     }
     const struct slot *slot = &supervisor->slots.entries[index];
-    if (answers_may_see(caller, slot->job)) {
+    if (job_answers_may_see(caller, slot->job)) {
         reply_integer(reply, "slot", index);
         reply_integer(reply, "job", slot->job);
         reply_integer(reply, "partition", slot->partition);
