@@ -76,8 +76,9 @@ TEST(malformed_lists_are_refused)
         "{\"a\": {\"digest\": \"5974cc154432faca80333c41a88136c7\"}}",
         "{\"a\": {\"digest\": \"5974cc154432faca80333c41a88136c7\", \"sector_size\": -1}}",
         "{\"a\": {\"digest\": \"5974cc154432faca80333c41a88136c7\", \"sector_size\": \"1\"}}",
-        "{\"a\": {\"digest\": \"5974cc154432faca80333c41a88136c7\", \"sector_size\": 1}, \"a\": "
-        "{}}",
+        /* The name comes twice. */
+        ("{\"a\": {\"digest\": \"5974cc154432faca80333c41a88136c7\", \"sector_size\": 1}, "
+         "\"a\": {}}"),
     };
     struct parameters_json_entry entry;
     struct reason reason;
