@@ -141,9 +141,13 @@ static void print_status(const json_t *status)
            number_of(jobs, "queued"), number_of(jobs, "running"), number_of(jobs, "done"),
            number_of(jobs, "failed"), number_of(jobs, "cancelled"));
     printf("slots: %lld of %lld free\n", number_of(slots, "free"), number_of(slots, "total"));
-    printf("journal: %s, %lld results kept (%s)", text_of(journal, "state"),
-           number_of(journal, "kept"), size_of(journal, "kept_bytes", buffer));
-    printf(", file of %s\n", size_of(journal, "file_bytes", buffer));
+    printf("journal: %s", text_of(journal, "state"));
+    if (json_object_get(journal, "kept")) { /* it is open */
+        printf(", %lld results kept (%s)", number_of(journal, "kept"),
+               size_of(journal, "kept_bytes", buffer));
+        printf(", file of %s", size_of(journal, "file_bytes", buffer));
+    }
+    printf("\n");
     printf("spool: %lld files, %s", number_of(spool, "files"), size_of(spool, "bytes", buffer));
     printf("; %s free, %lld copying, %lld waiting%s\n", size_of(spool, "free_bytes", buffer),
            number_of(spool, "copying"), number_of(spool, "waiting"),

@@ -45,14 +45,21 @@ static void on_journal(struct loop_watch *watch, uint32_t events)
     journal_run(supervisor->durable.journal);
 }
 
-int durable_open(struct supervisor *supervisor)
+/* Reasons that pass: the daemon runs, takes no durable jobs, and tries again. */
+static bool is_short(int r)
+{
+    return r == -ENOSPC || r == -EDQUOT || r == -EROFS;
+}
+
+static int open_journal(struct supervisor *supervisor)
 {
     struct durable *durable = &supervisor->durable;
     struct journal_note note;
     int r = journal_open(supervisor->config.state_directory, &durable->journal, &note);
-    if (note.text[0])
+    bool is_news = !(r < 0 && is_short(r) && durable->waits_for_space);
+    if (note.text[0] && is_news)
         log_error("%s", note.text);
-    else if (r < 0)
+    else if (r < 0 && is_news)
         log_error("cannot open the journal: %s", strerror(-r));
     if (r < 0) {
         durable->journal = NULL;
@@ -71,6 +78,40 @@ int durable_open(struct supervisor *supervisor)
     if (r < 0)
         durable->watch.on_ready = NULL;
     return r;
+}
+
+int durable_open(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    int r = open_journal(supervisor);
+    if (r == 0 || !is_short(r))
+        return r;
+    durable->waits_for_space = true;
+    durable->next_open_ns = supervisor->now_ns + RETRY_DISK_MS * UINT64_C(1000000);
+    log_error("the journal cannot be opened before there is space in %s: until then no durable "
+              "jobs are taken, and those of before wait; this goes on by itself",
+              supervisor->config.state_directory);
+    return 0;
+}
+
+/* As at a start, but while clients are connected: nobody has a durable job yet. */
+static void open_late(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    if (supervisor->now_ns < durable->next_open_ns || supervisor->phase >= SUPERVISOR_FINISHING)
+        return;
+    durable->next_open_ns = supervisor->now_ns + RETRY_DISK_MS * UINT64_C(1000000);
+    int r = open_journal(supervisor);
+    if (r < 0 && is_short(r))
+        return;
+    durable->waits_for_space = false;
+    supervisor->check_baseline.is_there = false; /* more is open from here on */
+    if (r == 0)
+        r = durable_restore(supervisor);
+    if (r < 0)
+        supervisor_fail(supervisor);
+    else
+        log_info("the journal is open; durable jobs are taken");
 }
 
 void durable_close(struct supervisor *supervisor)
@@ -537,9 +578,11 @@ const char *durable_refusal(const struct supervisor *supervisor, uint64_t result
     const struct durable *durable = &supervisor->durable;
     const struct config *config = &supervisor->config;
     const struct jobs *jobs = &supervisor->jobs;
+    *ret_retry_ms = RETRY_DISK_MS;
+    if (durable->waits_for_space)
+        return "the disk of the state folder is full or read-only: the journal is not open";
     if (!durable->journal)
         return NULL;
-    *ret_retry_ms = RETRY_DISK_MS;
     if (journal_health(durable->journal) == JOURNAL_BROKEN)
         return "the journal is damaged (restart cuzkd: it sets the file aside)";
     if (journal_health(durable->journal) == JOURNAL_MOVED)
@@ -556,6 +599,15 @@ const char *durable_refusal(const struct supervisor *supervisor, uint64_t result
     if (durable->counts.finished_bytes + jobs->active_bytes + result_bytes > config->results_bytes)
         return "as many bytes of results are kept as ResultsSize= allows";
     return NULL;
+}
+
+bool durable_is_unwritable(const struct supervisor *supervisor)
+{
+    const struct durable *durable = &supervisor->durable;
+    const struct job_numbers *numbers = &supervisor->job_numbers;
+    return durable->waits_for_space ||
+           (durable->journal && (journal_health(durable->journal) == JOURNAL_UNWRITABLE ||
+                                 numbers->next >= numbers->reserved));
 }
 
 static void on_expired(struct journal_operation *operation, int result)
@@ -650,6 +702,8 @@ static void tell_health(struct durable *durable, const char *folder)
 void durable_tick(struct supervisor *supervisor)
 {
     struct durable *durable = &supervisor->durable;
+    if (durable->waits_for_space)
+        open_late(supervisor);
     if (!durable->journal)
         return;
     reserve_numbers(supervisor);

@@ -25,18 +25,22 @@ enum {
 };
 
 struct durable {
-    struct journal *journal; /* NULL: none */
+    struct journal *journal; /* NULL: none, or not yet */
+    /* There was no space to open it at the start: tried again, and no durable job is taken. */
+    bool waits_for_space;
+    uint64_t next_open_ns;
     struct attempts attempts;
     struct loop_watch watch;
     struct journal_counts counts; /* of what has ended and is kept */
     uint32_t restored;            /* jobs that an earlier life left unfinished */
     uint32_t fetches;             /* under way */
     bool was_set_aside, is_expiring, is_reserving;
-    enum journal_health told; /* what the log has said */
+    enum journal_health told;        /* what the log has said */
     struct durable_waiting *waiting; /* restored jobs whose circuits are being prepared */
 };
 
-/* Opens the journal, ahead of everything that makes jobs. Logs what failed. */
+/* Opens the journal, ahead of everything that makes jobs. Logs what failed. Where only space is
+ * wanting that is no failure: durable_tick goes on with it. */
 int durable_open(struct supervisor *supervisor);
 /* Circuits are known, nobody is connected: jobs of earlier lives come back, and the writer
  * starts. */
@@ -53,6 +57,8 @@ uint64_t durable_result_bytes(const struct job *job);
 /* NULL, or why no job can be taken now. */
 const char *durable_refusal(const struct supervisor *supervisor, uint64_t result_bytes,
                             uint32_t *ret_retry_ms);
+/* The state folder takes no more: no job is taken until it does. */
+bool durable_is_unwritable(const struct supervisor *supervisor);
 /* The record of a reserved job whose slots have their inputs, as an operation to push; NULL when
  * memory is short. sha256s: of inputs in the spool, by partition; may be NULL. */
 struct journal_operation *durable_record(const struct supervisor *supervisor, const struct job *job,

@@ -11,6 +11,10 @@
 #include "supervisor/report.h"
 #include "supervisor/supervisor.h"
 
+enum {
+    RETRY_JOURNAL_MS = 5000,
+};
+
 /* Jobs of others do not exist for a caller of the submit socket, and reserved ones for nobody. */
 static struct job *find_job(const struct answers_caller *caller, uint64_t number)
 {
@@ -34,6 +38,13 @@ static void no_such_job(const struct answers_caller *caller, struct reply *reply
                  caller->fetch_result == -EBADMSG ? "its record is damaged"
                                                   : strerror(-caller->fetch_result));
         reply_error(reply, message_id, REPLY_FAILED, text, 0);
+        return;
+    }
+    if (supervisor->durable.waits_for_space) {
+        reply_error(reply, message_id, REPLY_BUSY,
+                    "jobs of before are not known until the journal can be opened: the disk of "
+                    "the state folder is full or read-only",
+                    RETRY_JOURNAL_MS);
         return;
     }
     if (number && number <= supervisor->durable.counts.expired_number) {

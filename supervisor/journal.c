@@ -17,6 +17,7 @@
 #include "runtime/check.h"
 #include "runtime/clock.h"
 #include "supervisor/journal_database.h"
+#include "supervisor/journal_salvage.h"
 
 struct operations {
     struct journal_operation *first, *last;
@@ -126,28 +127,22 @@ say(struct journal_note *note, const char *format, ...)
 /* A damaged database makes way, and what can be read of it comes into the new one. */
 static int replace(struct database *database, const char *path, struct journal_note *note)
 {
-    char aside[PATH_BYTES_MAX];
-    uint32_t taken = 0, lost = 0;
+    struct journal_salvage salvage;
     database_close(database);
-    int r = database_set_aside(path, aside);
+    int r = journal_salvage_run(path, &salvage);
     if (r < 0) {
-        say(note, "the journal %s is damaged and cannot be renamed: %s", path, strerror(-r));
-        return r;
-    }
-    r = database_open(path, database);
-    if (r < 0) {
-        say(note, "cannot make the journal %s: %s", path, strerror(-r));
+        say(note, "the journal %s is damaged, and no new one can be written beside it: %s", path,
+            strerror(-r));
         return r;
     }
     note->is_set_aside = true;
-    int salvage = database_salvage(database, aside, &taken, &lost);
     say(note,
         "the journal %s was damaged: it is set aside as %s, and %u jobs of it are taken over "
         "(%u with parts that cannot be read)%s%s",
-        path, aside, taken, lost, salvage < 0 ? "; reading it ended with: " : "",
-        salvage < 0 ? strerror(-salvage) : "");
-    database_rollback(database);
-    return 0;
+        path, salvage.aside, salvage.taken, salvage.lost,
+        salvage.reading < 0 ? "; reading it ended with: " : "",
+        salvage.reading < 0 ? strerror(-salvage.reading) : "");
+    return database_open(path, database);
 }
 
 /* Damage that shows at the places every start reads. */
@@ -155,7 +150,9 @@ static int open_database(struct database *database, const char *path, struct jou
 {
     struct journal_counts counts;
     uint64_t number;
-    int r = database_open(path, database);
+    int r = journal_salvage_settle(path);
+    if (r == 0)
+        r = database_open(path, database);
     if (r == 0)
         r = database_counts(database, &counts);
     if (r == 0)
@@ -249,7 +246,7 @@ int journal_load_active(struct journal *journal,
             return r;
         damaged++;
         r = fail_damaged(journal, number);
-        if (r < 0)
+        if (r < 0 && r != -ENOSPC && r != -EROFS) /* then the next start does it */
             return r;
     }
     return r < 0 ? r : damaged;

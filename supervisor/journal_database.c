@@ -7,10 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "runtime/files.h"
 #include "supervisor/journal_rows.h"
 
 enum {
@@ -74,7 +72,7 @@ int database_errno(sqlite3 *handle, int code)
     }
 }
 
-static int run(struct database *database, const char *text)
+int database_run(struct database *database, const char *text)
 {
     return database_errno(database->handle, sqlite3_exec(database->handle, text, NULL, NULL, NULL));
 }
@@ -92,7 +90,7 @@ static int pragma_number(struct database *database, const char *text, int *ret)
     return database_errno(database->handle, code);
 }
 
-static int upgrade(struct database *database)
+int database_upgrade(struct database *database, const char *const *steps, int schema)
 {
     int version = 0, application = 0;
     char text[128];
@@ -101,21 +99,21 @@ static int upgrade(struct database *database)
         r = pragma_number(database, "PRAGMA application_id", &application);
     if (r < 0)
         return r;
-    if (version > JOURNAL_SCHEMA)
+    if (version > schema)
         return -EPROTONOSUPPORT;
     if (version < 0 || (version > 0 && application != APPLICATION_ID))
         return -EBADMSG;
-    while (r == 0 && version < JOURNAL_SCHEMA) {
+    while (r == 0 && version < schema) {
         version++;
         snprintf(text, sizeof text, "PRAGMA user_version=%d; PRAGMA application_id=%d; COMMIT",
                  version, APPLICATION_ID);
-        r = run(database, "BEGIN IMMEDIATE");
+        r = database_run(database, "BEGIN IMMEDIATE");
         if (r == 0)
-            r = run(database, upgrades[version]);
+            r = database_run(database, steps[version]);
         if (r == 0)
-            r = run(database, text);
+            r = database_run(database, text);
         if (r < 0)
-            run(database, "ROLLBACK");
+            database_run(database, "ROLLBACK");
     }
     return r;
 }
@@ -151,13 +149,13 @@ int database_open(const char *path, struct database *database)
     /* Exclusive, set before WAL: its index is then kept in this process's memory, and no second
      * process gets between. Deleted content is overwritten: it may have been a witness. */
     if (r == 0)
-        r = run(database, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
-                          "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
-                          "PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON;"
-                          "PRAGMA trusted_schema=OFF; PRAGMA cache_size=-16384;"
-                          "PRAGMA journal_size_limit=0; PRAGMA wal_autocheckpoint=4000");
+        r = database_run(database, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
+                                   "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
+                                   "PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON;"
+                                   "PRAGMA trusted_schema=OFF; PRAGMA cache_size=-16384;"
+                                   "PRAGMA journal_size_limit=0; PRAGMA wal_autocheckpoint=4000");
     if (r == 0)
-        r = upgrade(database);
+        r = database_upgrade(database, upgrades, JOURNAL_SCHEMA);
     if (r == 0)
         r = rows_prepare(database);
     return r;
@@ -171,119 +169,27 @@ void database_close(struct database *database)
     *database = (struct database){0};
 }
 
-int database_set_aside(const char *path, char ret[PATH_BYTES_MAX])
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    char from[PATH_BYTES_MAX + 8], to[2 * PATH_BYTES_MAX], date[32];
-    time_t now = time(NULL);
-    struct tm parts;
-    struct stat status;
-    gmtime_r(&now, &parts);
-    strftime(date, sizeof date, "%Y%m%dT%H%M%SZ", &parts);
-    int used = snprintf(ret, PATH_BYTES_MAX, "%s.damaged-%s", path, date);
-    for (int i = 2; stat(ret, &status) == 0; i++) /* two within a second */
-        snprintf(ret + used, PATH_BYTES_MAX - (size_t)used, ".%d", i);
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-        snprintf(from, sizeof from, "%s%s", path, suffixes[i]);
-        snprintf(to, sizeof to, "%s%s", ret, suffixes[i]);
-        if (rename(from, to) < 0 && errno != ENOENT)
-            return -errno;
-    }
-    return files_sync_folder_of(path);
-}
-
-/* ---- salvage ---- */
-
-/* Numbers of the damaged table from either end up to where it cannot be read. */
-static uint32_t collect(struct database *database, const char *text, uint64_t *numbers,
-                        uint32_t room)
-{
-    sqlite3_stmt *statement = NULL;
-    uint32_t count = 0;
-    if (sqlite3_prepare_v2(database->handle, text, -1, &statement, NULL) == SQLITE_OK)
-        while (count < room && sqlite3_step(statement) == SQLITE_ROW)
-            numbers[count++] = (uint64_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return count;
-}
-
-static bool copy_one(struct database *database, uint64_t number, uint32_t *ret_lost)
-{
-    static const char *const texts[] = {
-        "INSERT OR IGNORE INTO main.job SELECT * FROM old.job WHERE number=%1$llu",
-        "INSERT OR IGNORE INTO main.input SELECT * FROM old.input"
-        " WHERE id BETWEEN %1$llu<<7 AND (%1$llu<<7)+127",
-        "INSERT OR IGNORE INTO main.proof SELECT * FROM old.proof"
-        " WHERE id BETWEEN %1$llu<<7 AND (%1$llu<<7)+127",
-    };
-    char text[256];
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        snprintf(text, sizeof text, texts[i], (unsigned long long)number);
-        if (run(database, text) < 0) {
-            ++*ret_lost;
-            return i > 0; /* the job itself is known: it is failed for want of its parts */
-        }
-        if (i == 0 && sqlite3_changes(database->handle) == 0)
-            return false; /* seen from the other end already */
-    }
-    return true;
-}
-
-int database_salvage(struct database *database, const char *path, uint32_t *ret_taken,
-                     uint32_t *ret_lost)
-{
-    static const char *const walks[] = {
-        "SELECT number FROM old.job INDEXED BY job_active WHERE state < 2",
-        "SELECT number FROM old.job ORDER BY number DESC",
-        "SELECT number FROM old.job ORDER BY number ASC",
-    };
-    enum {
-        ROOM = 1 << 20,
-    };
-    char *text = sqlite3_mprintf("ATTACH %Q AS old", path);
-    uint64_t *numbers = sqlite3_malloc64(sizeof numbers[0] * ROOM);
-    *ret_taken = *ret_lost = 0;
-    int r = text && numbers ? run(database, text) : -ENOMEM;
-    bool is_attached = r == 0;
-    for (size_t i = 0; r == 0 && i < sizeof walks / sizeof walks[0]; i++) {
-        uint32_t count = collect(database, walks[i], numbers, ROOM);
-        r = run(database, "BEGIN");
-        for (uint32_t j = 0; r == 0 && j < count; j++)
-            *ret_taken += copy_one(database, numbers[j], ret_lost);
-        if (r == 0)
-            r = run(database, "COMMIT");
-    }
-    if (is_attached) {
-        if (r == 0)
-            run(database, "INSERT OR IGNORE INTO main.meta SELECT * FROM old.meta");
-        run(database, "DETACH old");
-    }
-    sqlite3_free(numbers);
-    sqlite3_free(text);
-    return r;
-}
-
 /* ---- transactions ---- */
 
 int database_begin(struct database *database)
 {
-    return run(database, "BEGIN IMMEDIATE");
+    return database_run(database, "BEGIN IMMEDIATE");
 }
 
 int database_commit(struct database *database)
 {
-    return run(database, "COMMIT");
+    return database_run(database, "COMMIT");
 }
 
 void database_rollback(struct database *database)
 {
     if (!sqlite3_get_autocommit(database->handle))
-        run(database, "ROLLBACK");
+        database_run(database, "ROLLBACK");
 }
 
 int database_truncate_log(struct database *database)
 {
-    return run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    return database_run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 bool database_is_in_place(struct database *database)

@@ -28,12 +28,11 @@ struct database {
  * initialised; database_close accepts what a failure leaves. */
 int database_open(const char *path, struct database *database);
 void database_close(struct database *database);
-/* Renames path (and what belongs to it) to path.damaged-DATE and writes the new name to ret. */
-int database_set_aside(const char *path, char ret[PATH_BYTES_MAX]);
-/* Copies what can be read of the file `path` into the open one. Counts of jobs taken, and of those
- * of which a part could not be. */
-int database_salvage(struct database *database, const char *path, uint32_t *ret_taken,
-                     uint32_t *ret_lost);
+/* Brings the schema of an open file from its version to `schema`, one transaction a step; steps[v]
+ * leads from v - 1 to v. -EPROTONOSUPPORT: it is newer. */
+int database_upgrade(struct database *database, const char *const *steps, int schema);
+/* Statements without results. */
+int database_run(struct database *database, const char *text);
 
 int database_begin(struct database *database);
 int database_commit(struct database *database);

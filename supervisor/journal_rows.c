@@ -43,6 +43,10 @@ static_assert((int)REQUEST_JOB_DONE == 2 && (int)REQUEST_JOB_CANCELLED == 4,
               "the numbers are kept on disk, and the schema's indices name them");
 static_assert(JOB_PARTITIONS_MAX <= 128, "a partition fits seven bits of an id");
 
+/* A sum of what was edited by hand must not run over: that would be an error of its own. */
+#define RESULT_BYTES                                                                               \
+    "CASE WHEN result_bytes BETWEEN 0 AND 1099511627776 THEN result_bytes ELSE 0 END"
+
 #define JOB_COLUMNS                                                                                \
     "number, uid, client_key, digest, circuit, key_digest, curve, priority, durable, partitions,"  \
     " publics, admitted_ms, deadline_ms, finished_ms, state, error_code, error_text,"              \
@@ -69,13 +73,14 @@ static const char *const texts[STATEMENT_COUNT] = {
     [PROOF_READ] = "SELECT proof, publics, phases, sha256 FROM proof WHERE id=?1",
     [ACTIVE_NEXT] = "SELECT number FROM job WHERE state<2 AND number>?1 ORDER BY number LIMIT 1",
     [NEWEST] = "SELECT number FROM job WHERE state>=2 ORDER BY number DESC LIMIT ?1",
-    [EXPIRED_NEXT] = "SELECT number, result_bytes FROM job WHERE state>=2 AND finished_ms<?1"
+    [EXPIRED_NEXT] = "SELECT number, " RESULT_BYTES " FROM job WHERE state>=2 AND finished_ms<?1"
                      " ORDER BY finished_ms LIMIT ?2",
     [META_SET] = "INSERT INTO meta(name, value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET"
                  " value=max(value, excluded.value)",
     [META_GET] = "SELECT value FROM meta WHERE name=?1",
-    [LAST_NUMBER] = "SELECT coalesce(max(number), 0) FROM job",
-    [FINISHED_COUNT] = "SELECT count(*), coalesce(sum(result_bytes), 0) FROM job WHERE state>=2",
+    [LAST_NUMBER] = "SELECT coalesce(max(number), 0) FROM job WHERE number<=?1",
+    [FINISHED_COUNT] = "SELECT count(*), coalesce(sum(" RESULT_BYTES "), 0) FROM job"
+                       " WHERE state>=2",
 };
 
 int rows_prepare(struct database *database)
@@ -143,6 +148,8 @@ static uint64_t id_of(uint64_t number, uint32_t partition)
 static int delete_range(struct database *database, enum statement which, uint64_t number)
 {
     sqlite3_stmt *statement = statement_of(database, which);
+    if (number > JOURNAL_NUMBER_MAX)
+        return 0; /* no number of ours; its ids would be those of another job */
     bind_number(statement, 1, id_of(number, 0));
     bind_number(statement, 2, id_of(number, 127));
     return finish(database, statement);
@@ -580,6 +587,7 @@ int database_counts(struct database *database, struct journal_counts *ret)
     }
     end(statement);
     statement = statement_of(database, LAST_NUMBER);
+    bind_number(statement, 1, JOURNAL_NUMBER_MAX);
     if (r >= 0)
         r = step(database, statement);
     if (r > 0)

@@ -63,8 +63,7 @@ static void write_flags(struct reply *reply, const struct supervisor *supervisor
         reply_string(reply, NULL, "not_mlocked");
     if (config->event_loop == LOOP_AUTO && loop_kind(supervisor->loop) == LOOP_PPOLL)
         reply_string(reply, NULL, "io_uring_refused");
-    if (supervisor->durable.journal &&
-        journal_health(supervisor->durable.journal) == JOURNAL_UNWRITABLE)
+    if (durable_is_unwritable(supervisor))
         reply_string(reply, NULL, "journal_unwritable");
     if (supervisor->durable.journal && journal_health(supervisor->durable.journal) == JOURNAL_MOVED)
         reply_string(reply, NULL, "journal_moved");
@@ -416,6 +415,11 @@ static void write_journal(struct reply *reply, const struct supervisor *supervis
 {
     const struct durable *durable = &supervisor->durable;
     struct journal_figures figures;
+    if (durable->waits_for_space) {
+        reply_map(reply, "journal");
+        reply_string(reply, "state", "closed");
+        reply_close(reply);
+    }
     if (!durable->journal)
         return;
     journal_figures(durable->journal, &figures);

@@ -13,6 +13,8 @@
 
 #include "groth16/curve/curve.h"
 #include "supervisor/attempts.h"
+#include "supervisor/journal_database.h"
+#include "supervisor/journal_salvage.h"
 #include "supervisor/slots.h"
 #include "tests/test.h"
 
@@ -510,6 +512,179 @@ TEST(jobs_whose_inputs_are_torn_fail_and_the_rest_goes_on)
     tear_down();
 }
 
+static void name_of(char ret[128], const char *suffix)
+{
+    snprintf(ret, 128, "%s%s", path, suffix);
+}
+
+/* Two jobs, of which the index of ended ones is torn. */
+static void make_torn(void)
+{
+    start();
+    submit(1, "", "w");
+    prove(1, 0);
+    prove(1, 1);
+    finish(1, REQUEST_JOB_DONE, "", 1);
+    submit(2, "k", "w");
+    stop();
+    overwrite(page_of("job_finished"), 4096);
+}
+
+static void expect_both_jobs(void)
+{
+    ASSERT_INT(load(), 0);
+    ASSERT_INT(loaded_count, 1);
+    ASSERT_INT(loaded[0].number, 2);
+    free_loaded();
+    ASSERT_INT(journal_start(journal), 0);
+    ASSERT_INT(fetch(1), 0);
+}
+
+TEST(a_crash_while_a_torn_database_is_read_loses_nothing)
+{
+    struct journal_note note;
+    char file[128];
+    set_up();
+    make_torn();
+    name_of(file, ".salvage"); /* half written */
+    close(open(file, O_CREAT | O_WRONLY, 0600));
+    open_journal(&note);
+    ASSERT(strstr(note.text, "2 jobs of it are taken over"));
+    ASSERT(access(file, F_OK) < 0);
+    expect_both_jobs();
+    tear_down();
+}
+
+TEST(a_crash_between_the_renames_loses_nothing)
+{
+    struct journal_note note;
+    char whole[128], moved[128];
+    for (int moved_count = 0; moved_count < 2; moved_count++) {
+        set_up();
+        make_torn();
+        open_journal(&note);
+        stop();
+        name_of(whole, ".salvaged");
+        ASSERT_INT(rename(path, whole), 0);
+        name_of(moved, "-wal");
+        close(open(moved_count ? moved : path, O_CREAT | O_WRONLY, 0600));
+        open_journal(&note); /* what lay at its place is set aside too */
+        expect_both_jobs();
+        ASSERT(access(whole, F_OK) < 0);
+        tear_down();
+    }
+}
+
+TEST(a_damaged_database_stays_while_no_new_one_can_be_written)
+{
+    struct journal_note note;
+    char file[128];
+    set_up();
+    make_torn();
+    name_of(file, ".salvage");
+    ASSERT_INT(mkdir(file, 0700), 0); /* in its way */
+    ASSERT(journal_open(folder, &journal, &note) < 0);
+    ASSERT(strstr(note.text, "damaged"));
+    ASSERT_INT(files_set_aside(), 0);
+    journal = NULL;
+    ASSERT_INT(rmdir(file), 0);
+    open_journal(&note);
+    expect_both_jobs();
+    tear_down();
+}
+
+static int version_of(struct database *database)
+{
+    sqlite3_stmt *statement;
+    ASSERT_INT(sqlite3_prepare_v2(database->handle, "PRAGMA user_version", -1, &statement, NULL),
+               SQLITE_OK);
+    ASSERT_INT(sqlite3_step(statement), SQLITE_ROW);
+    int version = sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    return version;
+}
+
+/* Versions that follow on this program's, as those of a later one would. */
+static const char *const later_steps[] = {
+    [JOURNAL_SCHEMA] = "SELECT no_such_function()", /* never run: the file has it */
+    [JOURNAL_SCHEMA + 1] = "ALTER TABLE job ADD COLUMN note TEXT NOT NULL DEFAULT '-'",
+    [JOURNAL_SCHEMA + 2] = "UPDATE job SET note='job ' || number; CREATE TABLE extra(a) STRICT",
+    [JOURNAL_SCHEMA + 3] = "CREATE TABLE extra(a INTEGER) STRICT; UPDATE job SET note='step 3'",
+};
+
+TEST(an_older_schema_is_brought_up_step_by_step_with_its_rows)
+{
+    struct database database;
+    set_up();
+    start();
+    submit(1, "k", "w");
+    submit(2, "", "w");
+    stop();
+    /* The second step fails (a column without a type), and leaves the first one done. */
+    ASSERT_INT(database_open(path, &database), 0);
+    ASSERT(database_upgrade(&database, later_steps, JOURNAL_SCHEMA + 3) < 0);
+    ASSERT_INT(version_of(&database), JOURNAL_SCHEMA + 1);
+    ASSERT_INT(database_run(&database, "INSERT INTO job SELECT number+10, uid, NULL, digest,"
+                                       " circuit, key_digest, curve, priority, durable, partitions,"
+                                       " publics, admitted_ms, deadline_ms, finished_ms, state,"
+                                       " error_code, error_text, error_partition, result_bytes,"
+                                       " 'new' FROM job WHERE note='-'"),
+               0);
+    ASSERT_INT(sqlite3_changes(database.handle), 2); /* nothing of the failed step is there */
+    /* Mended, it goes on from there, and does not do the first one again. */
+    const char *const mended[] = {
+        [JOURNAL_SCHEMA + 1] = later_steps[JOURNAL_SCHEMA],
+        [JOURNAL_SCHEMA + 2] = "UPDATE job SET note='job ' || number WHERE note='-'",
+        [JOURNAL_SCHEMA + 3] = later_steps[JOURNAL_SCHEMA + 3],
+    };
+    ASSERT_INT(database_upgrade(&database, mended, JOURNAL_SCHEMA + 3), 0);
+    ASSERT_INT(version_of(&database), JOURNAL_SCHEMA + 3);
+    ASSERT_INT(database_run(&database, "UPDATE job SET note='x' WHERE note='step 3'"), 0);
+    ASSERT_INT(sqlite3_changes(database.handle), 4);
+    ASSERT_INT(database_upgrade(&database, mended, JOURNAL_SCHEMA + 2), -EPROTONOSUPPORT);
+    database_close(&database);
+    tear_down();
+}
+
+/* What no cuzkd writes: from a hand with sqlite3. */
+TEST(odd_rows_are_left_out_and_harm_no_other)
+{
+    struct journal_note note;
+    struct journal_counts counts;
+    set_up();
+    start();
+    for (uint64_t i = 1; i <= 5; i++)
+        submit(i, "", "w");
+    finish(4, REQUEST_JOB_FAILED, "failed", 1);
+    finish(5, REQUEST_JOB_FAILED, "failed", 1);
+    stop();
+    execute("UPDATE job SET partitions=1000000 WHERE number=1;"
+            "UPDATE job SET state=-5 WHERE number=2;"
+            "UPDATE job SET state=99, result_bytes=0x7fffffffffffffff WHERE number=4;"
+            "UPDATE job SET result_bytes=0x7fffffffffffffff WHERE number=5;"
+            /* number << 7 wraps around to the inputs of job 3 */
+            "INSERT INTO job SELECT (1<<57)+number, uid, 'x', digest, circuit, key_digest, 99,"
+            " priority, durable, partitions, publics, admitted_ms, deadline_ms, finished_ms, state,"
+            " error_code, error_text, error_partition, result_bytes FROM job WHERE number=3");
+    for (int i = 0; i < 2; i++) {
+        open_journal(&note);
+        ASSERT_STR(note.text, "");
+        journal_count(journal, &counts);
+        ASSERT_INT(counts.last_number, 5);
+        ASSERT(counts.finished_bytes < (UINT64_C(1) << 50));
+        ASSERT_INT(load(), i == 0 ? 3 : 0);
+        ASSERT_INT(loaded_count, 1);
+        ASSERT_INT(loaded[0].number, 3);
+        free_loaded();
+        ASSERT_INT(journal_start(journal), 0);
+        ASSERT_INT(fetch(3), 0);
+        ASSERT_INT(fetch(4), -EBADMSG);
+        ASSERT_INT(fetch(1), -EBADMSG);
+        stop();
+    }
+    tear_down();
+}
+
 TEST(a_restart_in_mid_writing_loses_nothing_that_was_confirmed)
 {
     char copy[64] = "/tmp/cuzkd-journal-XXXXXX", command[256];
@@ -601,5 +776,10 @@ TEST_MAIN(CASE(what_was_accepted_comes_back_with_its_inputs_and_proofs),
           CASE(a_newer_schema_is_refused_and_left_alone), CASE(an_empty_file_is_brought_up_to_date),
           CASE(what_is_no_database_is_set_aside), CASE(the_rest_of_a_torn_database_is_taken_over),
           CASE(jobs_whose_inputs_are_torn_fail_and_the_rest_goes_on),
+          CASE(a_crash_while_a_torn_database_is_read_loses_nothing),
+          CASE(a_crash_between_the_renames_loses_nothing),
+          CASE(a_damaged_database_stays_while_no_new_one_can_be_written),
+          CASE(an_older_schema_is_brought_up_step_by_step_with_its_rows),
+          CASE(odd_rows_are_left_out_and_harm_no_other),
           CASE(a_restart_in_mid_writing_loses_nothing_that_was_confirmed),
           CASE(attempts_survive_and_a_torn_record_does_not), CASE(many_submits_share_a_transaction))

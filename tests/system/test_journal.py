@@ -360,6 +360,60 @@ def full_disk_stops_admission_and_recovers(circuit, large):
             subprocess.run(["umount", state])
 
 
+def tear_index(path):
+    """A page that every start reads; rows can still be read all the same."""
+    import sqlite3
+    with sqlite3.connect(path) as handle:
+        page, = handle.execute("SELECT rootpage FROM sqlite_schema WHERE name='job_finished'")
+    handle.close()
+    with open(path, "r+b") as file:
+        file.seek((page[0] - 1) * 4096)
+        file.write(b"\xff" * 4096)
+
+
+def start_on_a_full_disk(circuit):
+    """No byte is free when the daemon starts: first without a journal, then with a damaged one, of
+    which a new one is to be made."""
+    with Daemon(start=False) as daemon:
+        state = daemon.folder / "state"
+        state.mkdir(mode=0o700)
+        expect(mount(state), "the disk is mounted")
+        job = None
+        try:
+            daemon.sections["Supervisor"]["SpoolDirectory"] = str(daemon.folder / "spool")
+            write_config(daemon.config, daemon.sections)
+            for _ in range(2):
+                fill(state / "fill")
+                daemon.start()
+                expect("journal_unwritable" in daemon.status()["flags"], "the flag")
+                expect_equal(daemon.status()["journal"], {"state": "closed"}, "the journal")
+                expect("closed" in daemon.ctl_ok("status").out, "status for people")
+                expect_equal(list(state.glob("*damaged*")), [], "files set aside")
+                with rpc.Client(daemon.socket) as client:
+                    if job is not None:
+                        fails("busy", client.call, "result", {"job": job})
+                        message = fails("busy", client.submit, circuit.label, witnesses(circuit, 1))
+                        expect("disk of the state folder is full" in message, message)
+                    (state / "fill").unlink()
+                    wait_until(lambda: "journal_unwritable" not in daemon.status()["flags"], 20,
+                               "the flag goes")
+                    if job is None:
+                        daemon.add(circuit)
+                        job = client.submit(circuit.label, witnesses(circuit, 1))
+                        expect_equal(client.wait(job)["state"], "done", "a job afterwards")
+                        daemon.stop()
+                        tear_index(state / "journal.db")
+                    else:
+                        check_results(daemon, circuit, job, 1)
+                        expect_equal(len(list(state.glob("*damaged*"))), 1, "files set aside")
+                        daemon.stop()
+        finally:
+            if daemon.process is not None:
+                kill(daemon)
+                daemon.process = None
+            subprocess.run(["umount", state])
+
+
 def newer_journal_ends_the_start(circuit):
     import sqlite3
     with Daemon() as daemon:
@@ -401,8 +455,10 @@ def main():
     if can_mount():
         suite.case("full_disk_stops_admission_and_recovers", full_disk_stops_admission_and_recovers,
                    small, large)
+        suite.case("start_on_a_full_disk", start_on_a_full_disk, small)
     else:
-        suite.skip("full_disk_stops_admission_and_recovers", "a small disk cannot be mounted here")
+        for name in "full_disk_stops_admission_and_recovers", "start_on_a_full_disk":
+            suite.skip(name, "a small disk cannot be mounted here")
     suite.case("newer_journal_ends_the_start", newer_journal_ends_the_start, small)
     suite.exit()
 
