@@ -630,6 +630,23 @@ static void on_expired(struct journal_operation *operation, int result)
         supervisor->next_tick_ns = supervisor->now_ns; /* there is more */
 }
 
+static int64_t results_age_ms(const struct supervisor *supervisor)
+{
+    return (int64_t)(supervisor->config.results_age_ns / 1000000u);
+}
+
+static void look_at_clock(struct supervisor *supervisor)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    int64_t elapsed_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    int64_t jump_ms = retention_look(&supervisor->durable.retention, realtime_ms(), elapsed_ms,
+                                     results_age_ms(supervisor));
+    if (jump_ms != 0)
+        log_warn("the host's clock was set %s by %" PRId64 " s: no result ends early by that",
+                 jump_ms < 0 ? "back" : "ahead", (jump_ms < 0 ? -jump_ms : jump_ms) / 1000);
+}
+
 static void expire(struct supervisor *supervisor)
 {
     struct durable *durable = &supervisor->durable;
@@ -638,7 +655,7 @@ static void expire(struct supervisor *supervisor)
     struct journal_operation *operation = journal_operation_new(JOURNAL_EXPIRE);
     if (!operation)
         return;
-    operation->cutoff_ms = realtime_ms() - (int64_t)(supervisor->config.results_age_ns / 1000000u);
+    operation->cutoff_ms = retention_cutoff_ms(&durable->retention, results_age_ms(supervisor));
     operation->context = supervisor;
     operation->on_done = on_expired;
     durable->is_expiring = true;
@@ -706,6 +723,7 @@ void durable_tick(struct supervisor *supervisor)
         open_late(supervisor);
     if (!durable->journal)
         return;
+    look_at_clock(supervisor);
     reserve_numbers(supervisor);
     tell_health(durable, supervisor->config.state_directory);
     if (journal_health(durable->journal) == JOURNAL_GOOD)

@@ -11,6 +11,7 @@
 #include "runtime/loop.h"
 #include "supervisor/attempts.h"
 #include "supervisor/journal.h"
+#include "supervisor/retention.h"
 
 struct supervisor;
 struct slot;
@@ -31,6 +32,7 @@ struct durable {
     uint64_t next_open_ns;
     struct attempts attempts;
     struct loop_watch watch;
+    struct retention retention;
     struct journal_counts counts; /* of what has ended and is kept */
     uint32_t restored;            /* jobs that an earlier life left unfinished */
     uint32_t fetches;             /* under way */
