@@ -416,6 +416,7 @@ TEST(params_with_wrong_counts_are_refused)
         ASSERT_SAYS(reason, params_section_to_string(i));
         count[0] = 0;
     }
+    params_destroy(&params);
     ASSERT_INT(params_open_memory(bytes.at, bytes.count, &params, &reason), 0);
     params_destroy(&params);
     bytes_free(&bytes);
