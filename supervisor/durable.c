@@ -584,7 +584,8 @@ const char *durable_refusal(const struct supervisor *supervisor, uint64_t result
     if (!durable->journal)
         return NULL;
     if (journal_health(durable->journal) == JOURNAL_BROKEN)
-        return "the journal is damaged (restart cuzkd: it sets the file aside)";
+        return "the journal is damaged (it is set aside at once, where that can be done; see the "
+               "log; a restart does it too)";
     if (journal_health(durable->journal) == JOURNAL_MOVED)
         return "the journal was moved or removed under the daemon (put the state folder back, or "
                "restart cuzkd: it begins a new one)";
@@ -713,7 +714,22 @@ static void tell_health(struct durable *durable, const char *folder)
                   "jobs are taken until there is space, those there go on",
                   JOURNAL_RESERVE_MIB);
     else
-        log_error("the journal is damaged: no jobs are taken; a restart sets the file aside");
+        log_error("the journal is damaged: no jobs are taken before it is set aside and a new one "
+                  "begun, which is tried at once and %d times in all; a restart does it too",
+                  JOURNAL_REPLACES_MAX);
+}
+
+static void tell_replaced(struct durable *durable)
+{
+    struct journal_note note;
+    if (!journal_take_note(durable->journal, &note))
+        return;
+    durable->was_set_aside |= note.is_set_aside;
+    log_error("%s%s", note.text,
+              note.is_set_aside
+                  ? "; jobs under way go on, those among them that could not be taken "
+                    "over are known until the next start only"
+                  : "");
 }
 
 void durable_tick(struct supervisor *supervisor)
@@ -726,6 +742,7 @@ void durable_tick(struct supervisor *supervisor)
     look_at_clock(supervisor);
     reserve_numbers(supervisor);
     tell_health(durable, supervisor->config.state_directory);
+    tell_replaced(durable);
     if (journal_health(durable->journal) == JOURNAL_GOOD)
         expire(supervisor);
 }

@@ -27,7 +27,7 @@ struct operations {
 
 struct journal {
     struct database database; /* the writer's, once it runs */
-    char folder[PATH_BYTES_MAX];
+    char folder[PATH_BYTES_MAX], path[PATH_BYTES_MAX];
     int event_fd;
     pthread_t thread;
     bool is_started;
@@ -36,6 +36,7 @@ struct journal {
     pthread_cond_t wake; /* on CLOCK_MONOTONIC */
     struct operations queued, done;
     bool is_closing;
+    struct journal_note note; /* of a database that was replaced; until it is taken */
 
     atomic_int health; /* enum journal_health */
     atomic_uint_least64_t operation_count, commit_count, file_bytes;
@@ -45,6 +46,9 @@ struct journal {
     uint64_t space_checked_ns;
     int space;        /* 0, -ENOSPC, -EROFS or -ESTALE, at that time */
     bool has_deleted; /* the write-ahead log may hold deleted witnesses */
+    uint32_t replace_count;
+    uint64_t replaced_ns; /* when it was tried last; 0: never */
+    bool has_told_failure;
 };
 
 static void *writer(void *argument);
@@ -172,7 +176,6 @@ static int open_database(struct database *database, const char *path, struct jou
 
 int journal_open(const char *folder, struct journal **ret, struct journal_note *ret_note)
 {
-    char path[PATH_BYTES_MAX];
     pthread_condattr_t attributes;
     *ret_note = (struct journal_note){0};
     struct journal *journal = calloc(1, sizeof *journal);
@@ -184,11 +187,11 @@ int journal_open(const char *folder, struct journal **ret, struct journal_note *
     pthread_cond_init(&journal->wake, &attributes);
     pthread_condattr_destroy(&attributes);
     snprintf(journal->folder, sizeof journal->folder, "%s", folder);
-    snprintf(path, sizeof path, "%.*s/journal.db", PATH_BYTES_MAX - 64, folder);
+    snprintf(journal->path, sizeof journal->path, "%.*s/journal.db", PATH_BYTES_MAX - 64, folder);
     journal->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int r = journal->event_fd < 0 ? -errno : 0;
     if (r == 0)
-        r = open_database(&journal->database, path, ret_note);
+        r = open_database(&journal->database, journal->path, ret_note);
     if (r < 0) {
         journal_close(journal);
         return r;
@@ -345,6 +348,15 @@ const char *journal_health_to_string(enum journal_health health)
     return "?";
 }
 
+bool journal_take_note(struct journal *journal, struct journal_note *ret)
+{
+    pthread_mutex_lock(&journal->mutex);
+    *ret = journal->note;
+    journal->note = (struct journal_note){0};
+    pthread_mutex_unlock(&journal->mutex);
+    return ret->text[0] != '\0';
+}
+
 int journal_event_fd(const struct journal *journal)
 {
     return journal->event_fd;
@@ -389,7 +401,6 @@ static bool must_be_written(const struct journal_operation *operation)
 static int perform(struct journal *journal, struct journal_operation *operation)
 {
     struct database *database = &journal->database;
-    bool is_damaged = false;
     switch (operation->kind) {
     case JOURNAL_SUBMIT:
         journal_job_digest(&operation->job);
@@ -401,7 +412,7 @@ static int perform(struct journal *journal, struct journal_operation *operation)
         journal->has_deleted = true;
         return database_end(database, &operation->job);
     case JOURNAL_FETCH:
-        return database_read(database, &operation->job, true, &is_damaged);
+        return database_read(database, &operation->job, true, &operation->is_record_damaged);
     case JOURNAL_EXPIRE:
         return database_expire(database, operation);
     case JOURNAL_FORGET:
@@ -416,7 +427,7 @@ static int perform(struct journal *journal, struct journal_operation *operation)
 static bool is_outcome(const struct journal_operation *operation, int r)
 {
     return r == -EEXIST || r == -ENOENT || operation->kind == JOURNAL_CALL ||
-           (operation->kind == JOURNAL_FETCH && r == -EBADMSG);
+           (operation->is_record_damaged && r == -EBADMSG);
 }
 
 static void tell(struct journal *journal, struct operations *ended)
@@ -452,7 +463,7 @@ static void tell_delay(struct operations *ended, struct journal_operation *opera
 static int run_batch(struct journal *journal, struct operations *batch)
 {
     bool has_begun = false;
-    int r = 0;
+    int r = journal->database.handle ? 0 : -EBADMSG; /* it could not be replaced so far */
     for (struct journal_operation *operation = batch->first; r == 0 && operation;
          operation = operation->next) {
         bool needs = operation->kind != JOURNAL_CALL && operation->kind != JOURNAL_FETCH;
@@ -479,7 +490,7 @@ static int run_batch(struct journal *journal, struct operations *batch)
 static void set_health(struct journal *journal, int r)
 {
     r = r == 0 ? journal->space : r;
-    /* Damage does not heal. */
+    /* Damage does not heal: replace_damaged ends it. */
     if (atomic_load(&journal->health) != JOURNAL_BROKEN)
         atomic_store(&journal->health, r == 0          ? JOURNAL_GOOD
                                        : r == -EBADMSG ? JOURNAL_BROKEN
@@ -539,10 +550,36 @@ static void check_space(struct journal *journal)
     bool is_short =
         is_known && (uint64_t)space.f_bavail * space.f_frsize < (uint64_t)JOURNAL_RESERVE_MIB << 20;
     bool is_read_only = is_known && (space.f_flag & ST_RDONLY);
-    journal->space = !database_is_in_place(&journal->database) ? -ESTALE
-                     : is_read_only                            ? -EROFS
-                     : is_short                                ? -ENOSPC
-                                                               : 0;
+    bool is_moved = journal->database.handle && !database_is_in_place(&journal->database);
+    journal->space = is_moved ? -ESTALE : is_read_only ? -EROFS : is_short ? -ENOSPC : 0;
+}
+
+/* A database that shows its damage while jobs run makes way as at a start; what waits is written to
+ * the new one. Not for ever: a disk that goes on damaging it would be filled with old ones. */
+static void replace_damaged(struct journal *journal)
+{
+    struct journal_note note = {0};
+    uint64_t now_ns = clock_now_ns();
+    if (atomic_load(&journal->health) != JOURNAL_BROKEN ||
+        journal->replace_count >= JOURNAL_REPLACES_MAX ||
+        (journal->replaced_ns &&
+         now_ns - journal->replaced_ns < JOURNAL_REPLACE_MS * UINT64_C(1000000)))
+        return;
+    journal->replaced_ns = now_ns;
+    int r = replace(&journal->database, journal->path, &note);
+    bool is_news = r == 0 || !journal->has_told_failure;
+    journal->has_told_failure = r < 0;
+    if (is_news) {
+        pthread_mutex_lock(&journal->mutex);
+        journal->note = note;
+        pthread_mutex_unlock(&journal->mutex);
+    }
+    if (r < 0) {
+        database_close(&journal->database); /* tried again */
+        return;
+    }
+    journal->replace_count++;
+    atomic_store(&journal->health, JOURNAL_GOOD);
 }
 
 /* What has waited for the disk, in its order, before anything newer. */
@@ -610,6 +647,7 @@ static void *writer(void *argument)
         bool is_idle = batch.count == 0;
         if (clock_now_ns() - journal->space_checked_ns > JOURNAL_RETRY_MS * UINT64_C(1000000)) {
             check_space(journal);
+            replace_damaged(journal);
             set_health(journal, 0);
             retry_retained(journal);
         }
@@ -622,6 +660,7 @@ static void *writer(void *argument)
         else
             write_batch(journal, &batch);
     }
+    replace_damaged(journal);
     retry_retained(journal);
     return NULL;
 }

@@ -20,6 +20,9 @@ enum {
     JOURNAL_BATCH_OPERATIONS_MAX = 512, /* of one transaction */
     JOURNAL_BATCH_MIB_MAX = 16,
     JOURNAL_RETRY_MS = 500,
+    /* A damaged database is replaced at once, but not sooner than this after the last time, ... */
+    JOURNAL_REPLACE_MS = 10000,
+    JOURNAL_REPLACES_MAX = 3,  /* and this often between two starts */
     JOURNAL_EXPIRE_ROWS = 200, /* deleted in one operation */
     /* Left free on the disk for the results of jobs that are accepted already. */
     JOURNAL_RESERVE_MIB = 32,
@@ -63,14 +66,15 @@ struct journal_operation {
     struct journal_operation *next;
     int result;
     size_t bytes;
-    bool has_been_told;
+    bool has_been_told, is_record_damaged;
 };
 
 enum journal_health {
     JOURNAL_GOOD,
     JOURNAL_UNWRITABLE, /* the disk is full, or nearly, or read-only: recovers by itself */
     JOURNAL_MOVED,      /* its file is not where a start would look: until it is back */
-    JOURNAL_BROKEN,     /* the database is damaged: set aside at the next start */
+    JOURNAL_BROKEN,     /* the database is damaged and not replaced yet, or too often: the next
+                           start sets it aside */
 };
 
 struct journal_counts {
@@ -117,6 +121,8 @@ void journal_push(struct journal *journal, struct journal_operation *operation);
 bool journal_has_room(const struct journal *journal);
 enum journal_health journal_health(const struct journal *journal);
 const char *journal_health_to_string(enum journal_health health);
+/* What the writer has found and done about it since the last call. False: nothing. */
+bool journal_take_note(struct journal *journal, struct journal_note *ret);
 /* Readable when journal_run has something to do. */
 int journal_event_fd(const struct journal *journal);
 /* Runs callbacks of what has been written. */

@@ -183,7 +183,7 @@ int database_commit(struct database *database)
 
 void database_rollback(struct database *database)
 {
-    if (!sqlite3_get_autocommit(database->handle))
+    if (database->handle && !sqlite3_get_autocommit(database->handle))
         database_run(database, "ROLLBACK");
 }
 

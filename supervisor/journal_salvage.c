@@ -14,6 +14,7 @@
 enum {
     NUMBERS_MAX = 1 << 20, /* of one walk over the damaged table */
     COMMIT_JOBS = 1000,
+    PARTS = 3, /* the row of the job, its inputs, its proofs */
     NAME_BYTES = PATH_BYTES_MAX + 16,
 };
 
@@ -23,7 +24,9 @@ static int fill(struct database *fresh, const char *path, struct journal_salvage
 static uint32_t collect(struct database *fresh, const char *text, uint64_t *numbers);
 static int copy_all(struct database *fresh, const uint64_t *numbers, uint32_t count,
                     struct journal_salvage *ret);
-static int copy_one(struct database *fresh, uint64_t number, struct journal_salvage *ret);
+static uint8_t probe_one(struct database *fresh, uint64_t number);
+static int copy_one(struct database *fresh, uint64_t number, uint8_t readable,
+                    struct journal_salvage *ret);
 static int take_place(const char *path, char ret_aside[PATH_BYTES_MAX]);
 
 static void remove_all(const char *path)
@@ -134,16 +137,39 @@ static uint32_t collect(struct database *fresh, const char *text, uint64_t *numb
 static int copy_all(struct database *fresh, const uint64_t *numbers, uint32_t count,
                     struct journal_salvage *ret)
 {
+    static uint8_t readable[COMMIT_JOBS];
     int r = 0;
-    for (uint32_t i = 0; r == 0 && i < count; i++) {
-        if (i % COMMIT_JOBS == 0)
-            r = database_begin(fresh);
+    for (uint32_t first = 0; r == 0 && first < count; first += COMMIT_JOBS) {
+        uint32_t end = count - first < COMMIT_JOBS ? count : first + COMMIT_JOBS;
+        /* Read ahead: a transaction that has met damage cannot be committed any more. */
+        for (uint32_t i = first; i < end; i++)
+            readable[i - first] = probe_one(fresh, numbers[i]);
+        r = database_begin(fresh);
+        for (uint32_t i = first; r == 0 && i < end; i++)
+            r = copy_one(fresh, numbers[i], readable[i - first], ret);
         if (r == 0)
-            r = copy_one(fresh, numbers[i], ret);
-        if (r == 0 && (i + 1 == count || (i + 1) % COMMIT_JOBS == 0))
             r = database_commit(fresh);
     }
     return r;
+}
+
+/* How many of the job's three parts can be read to their last byte. */
+static uint8_t probe_one(struct database *fresh, uint64_t number)
+{
+    static const char *const texts[PARTS] = {
+        "SELECT * FROM old.job WHERE number=%1$lld",
+        "SELECT hex(sha256), hex(content) FROM old.input"
+        " WHERE id BETWEEN %1$lld<<7 AND (%1$lld<<7)+127",
+        "SELECT hex(proof), hex(publics), hex(sha256) FROM old.proof"
+        " WHERE id BETWEEN %1$lld<<7 AND (%1$lld<<7)+127",
+    };
+    char text[256];
+    for (uint8_t i = 0; i < PARTS; i++) {
+        snprintf(text, sizeof text, texts[i], (long long)number);
+        if (database_run(fresh, text) < 0)
+            return i;
+    }
+    return PARTS;
 }
 
 /* The disk of the new one is at fault, not the old one. */
@@ -152,9 +178,10 @@ static bool is_short(int r)
     return r == -ENOSPC || r == -ENOMEM || r == -EROFS;
 }
 
-static int copy_one(struct database *fresh, uint64_t number, struct journal_salvage *ret)
+static int copy_one(struct database *fresh, uint64_t number, uint8_t readable,
+                    struct journal_salvage *ret)
 {
-    static const char *const texts[] = {
+    static const char *const texts[PARTS] = {
         "INSERT OR IGNORE INTO main.job SELECT * FROM old.job WHERE number=%1$lld",
         "INSERT OR IGNORE INTO main.input SELECT * FROM old.input"
         " WHERE id BETWEEN %1$lld<<7 AND (%1$lld<<7)+127",
@@ -162,9 +189,9 @@ static int copy_one(struct database *fresh, uint64_t number, struct journal_salv
         " WHERE id BETWEEN %1$lld<<7 AND (%1$lld<<7)+127",
     };
     char text[256];
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < PARTS; i++) {
         snprintf(text, sizeof text, texts[i], (long long)number);
-        int r = database_run(fresh, text);
+        int r = i < readable ? database_run(fresh, text) : -EBADMSG;
         if (is_short(r))
             return r;
         if (r < 0) {

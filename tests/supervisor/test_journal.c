@@ -685,6 +685,68 @@ TEST(odd_rows_are_left_out_and_harm_no_other)
     tear_down();
 }
 
+static void expect_replaced(void)
+{
+    struct journal_note note = {0};
+    ASSERT(journal_take_note(journal, &note));
+    ASSERT(note.is_set_aside);
+    ASSERT(!journal_take_note(journal, &note));
+    ASSERT_INT(journal_health(journal), JOURNAL_GOOD);
+}
+
+TEST(damage_that_shows_while_it_runs_is_set_aside_and_nothing_waiting_is_lost)
+{
+    struct journal_note note;
+    set_up();
+    start();
+    submit(1, "", "w");
+    submit(2, "k", "w");
+    finish(2, REQUEST_JOB_FAILED, "bad_input", 1);
+    stop();
+    overwrite(page_of("input"), 4096); /* nothing that the start looks at */
+    start();
+    ASSERT_INT(prove(1, 0), -EBADMSG); /* not yet */
+    int before = seen.count;
+    while (seen.count == before) {
+        struct pollfd bell = {.fd = journal_event_fd(journal), .events = POLLIN};
+        ASSERT(poll(&bell, 1, 20000) == 1);
+        journal_run(journal);
+    }
+    ASSERT_INT(seen.result, 0);
+    expect_replaced();
+    ASSERT_INT(files_set_aside(), 1);
+    ASSERT_INT(prove(1, 1), 0);
+    ASSERT_INT(finish(1, REQUEST_JOB_DONE, "", 1), 0);
+    ASSERT_INT(submit(3, "", "w"), 0);
+    ASSERT_INT(submit(4, "k", "w"), -EEXIST);
+    ASSERT_INT(fetch(1), 0);
+    ASSERT_INT(seen.first_proof_byte, 0x40);
+    stop();
+    open_journal(&note);
+    ASSERT_STR(note.text, "");
+    ASSERT_INT(load(), 0);
+    ASSERT_INT(loaded_count, 1);
+    free_loaded();
+    tear_down();
+}
+
+TEST(a_damaged_record_does_not_set_the_journal_aside)
+{
+    struct journal_note note;
+    set_up();
+    start();
+    submit(1, "", "w");
+    finish(1, REQUEST_JOB_FAILED, "failed", 1);
+    stop();
+    execute("UPDATE job SET curve=77");
+    start();
+    ASSERT_INT(fetch(1), -EBADMSG);
+    ASSERT_INT(submit(2, "", "w"), 0);
+    ASSERT_INT(journal_health(journal), JOURNAL_GOOD);
+    ASSERT(!journal_take_note(journal, &note));
+    tear_down();
+}
+
 TEST(a_restart_in_mid_writing_loses_nothing_that_was_confirmed)
 {
     char copy[64] = "/tmp/cuzkd-journal-XXXXXX", command[256];
@@ -781,5 +843,7 @@ TEST_MAIN(CASE(what_was_accepted_comes_back_with_its_inputs_and_proofs),
           CASE(a_damaged_database_stays_while_no_new_one_can_be_written),
           CASE(an_older_schema_is_brought_up_step_by_step_with_its_rows),
           CASE(odd_rows_are_left_out_and_harm_no_other),
+          CASE(damage_that_shows_while_it_runs_is_set_aside_and_nothing_waiting_is_lost),
+          CASE(a_damaged_record_does_not_set_the_journal_aside),
           CASE(a_restart_in_mid_writing_loses_nothing_that_was_confirmed),
           CASE(attempts_survive_and_a_torn_record_does_not), CASE(many_submits_share_a_transaction))
