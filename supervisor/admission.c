@@ -171,6 +171,10 @@ static int check_room(struct supervisor *supervisor, const struct admission_requ
     if (what)
         return refuse(refusal, REPLY_BUSY, RETRY_FULL_MS,
                       "the queue is full: too many %s; nothing was accepted", what);
+    if (supervisor->durable.journal && result_bytes > config->results_bytes)
+        return refuse(refusal, REPLY_FAILED, 0,
+                      "the results of this job alone are more than ResultsSize= allows to keep; "
+                      "split it, or raise ResultsSize=");
     uint32_t retry_ms = RETRY_FULL_MS;
     what = durable_refusal(supervisor, result_bytes, &retry_ms);
     if (what && submit->is_durable)

@@ -532,6 +532,8 @@ static void on_fetched(struct journal_operation *operation, int result)
         log_warn("job %" PRIu64 " cannot be read from the journal: %s", record->number,
                  result == -EBADMSG ? "its record is damaged" : strerror(-result));
     if (result == 0 && record->state >= REQUEST_JOB_DONE) {
+        /* A row of large results must not pile up in memory until the tick. */
+        jobs_expire(&supervisor->jobs, supervisor->now_ns, supervisor->config.results_age_ns);
         struct job *job = jobs_find(&supervisor->jobs, record->number);
         if (job && !job->has_results && job->state == REQUEST_JOB_DONE && !job->is_settling) {
             jobs_drop(&supervisor->jobs, job); /* known by its name only: now whole */

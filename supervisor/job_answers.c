@@ -13,6 +13,7 @@
 
 enum {
     RETRY_JOURNAL_MS = 5000,
+    RETRY_FETCH_MS = 200,
 };
 
 /* Jobs of others do not exist for a caller of the submit socket, and reserved ones for nobody. */
@@ -25,6 +26,20 @@ static struct job *find_job(const struct answers_caller *caller, uint64_t number
 bool job_answers_may_see(const struct answers_caller *caller, uint64_t job)
 {
     return find_job(caller, job) != NULL;
+}
+
+/* The journal may have it, and could not be asked: too many do. */
+static bool was_not_looked_up(const struct answers_caller *caller, uint64_t number)
+{
+    const struct supervisor *supervisor = caller->supervisor;
+    bool may_be_kept = number == 0 || number < supervisor->job_numbers.next;
+    return may_be_kept && supervisor->durable.journal && !caller->was_fetched;
+}
+
+static void refuse_look_up(struct reply *reply, uint32_t message_id)
+{
+    reply_error(reply, message_id, REPLY_BUSY,
+                "too many jobs are looked up in the journal at once; ask again", RETRY_FETCH_MS);
 }
 
 static void no_such_job(const struct answers_caller *caller, struct reply *reply,
@@ -45,6 +60,10 @@ static void no_such_job(const struct answers_caller *caller, struct reply *reply
                     "jobs of before are not known until the journal can be opened: the disk of "
                     "the state folder is full or read-only",
                     RETRY_JOURNAL_MS);
+        return;
+    }
+    if (was_not_looked_up(caller, number)) {
+        refuse_look_up(reply, message_id);
         return;
     }
     if (number && number <= supervisor->durable.counts.expired_number) {
@@ -224,6 +243,10 @@ static struct job *find_done(const struct answers_caller *caller, uint32_t messa
         else
             snprintf(text, sizeof text, "%s", job->error.text);
         reply_error(reply, message_id, job->error.code, text, 0);
+        return NULL;
+    }
+    if (!job->has_results && was_not_looked_up(caller, number)) {
+        refuse_look_up(reply, message_id);
         return NULL;
     }
     if (!job->has_results) {

@@ -112,6 +112,8 @@ static size_t bytes_of(const struct journal_operation *operation)
     for (uint32_t i = 0; operation->job.partitions && i < operation->job.partition_count; i++) {
         bytes += sizeof operation->job.partitions[i];
         bytes += operation->job.partitions[i].content ? operation->job.partitions[i].bytes : 0;
+        bytes +=
+            operation->job.partitions[i].proof_bytes + operation->job.partitions[i].public_bytes;
     }
     return bytes;
 }
@@ -371,6 +373,8 @@ void journal_run(struct journal *journal)
     pthread_mutex_lock(&journal->mutex);
     done = journal->done;
     journal->done = (struct operations){0};
+    if (done.bytes > (size_t)JOURNAL_FETCHED_MIB_MAX << 20)
+        pthread_cond_signal(&journal->wake);
     pthread_mutex_unlock(&journal->mutex);
     for (struct journal_operation *operation; (operation = take_first(&done));) {
         if (operation->on_done)
@@ -436,8 +440,10 @@ static void tell(struct journal *journal, struct operations *ended)
     if (ended->count == 0)
         return;
     pthread_mutex_lock(&journal->mutex);
-    for (struct journal_operation *operation; (operation = take_first(ended));)
+    for (struct journal_operation *operation; (operation = take_first(ended));) {
+        operation->bytes = bytes_of(operation); /* with what was read */
         append(&journal->done, operation);
+    }
     pthread_mutex_unlock(&journal->mutex);
     if (write(journal->event_fd, &one, sizeof one) < 0)
         CHECK(errno == EAGAIN); /* it is rung already */
@@ -602,8 +608,10 @@ static void retry_retained(struct journal *journal)
     }
 }
 
-/* Moves what one transaction takes. False: closing, and nothing is left. */
-static bool next_batch(struct journal *journal, struct operations *batch)
+/* Moves what one transaction takes, and what is looked up behind it. False: closing, and nothing is
+ * left. */
+static bool next_batch(struct journal *journal, struct operations *batch,
+                       struct operations *fetches)
 {
     struct timespec until;
     pthread_mutex_lock(&journal->mutex);
@@ -616,8 +624,10 @@ static bool next_batch(struct journal *journal, struct operations *batch)
     }
     bool is_last = journal->is_closing && journal->queued.count == 0;
     while (journal->queued.first && batch->count < JOURNAL_BATCH_OPERATIONS_MAX &&
-           batch->bytes < (size_t)JOURNAL_BATCH_MIB_MAX << 20)
-        append(batch, take_first(&journal->queued));
+           batch->bytes < (size_t)JOURNAL_BATCH_MIB_MAX << 20) {
+        struct journal_operation *operation = take_first(&journal->queued);
+        append(operation->kind == JOURNAL_FETCH ? fetches : batch, operation);
+    }
     pthread_mutex_unlock(&journal->mutex);
     return !is_last;
 }
@@ -639,12 +649,36 @@ static void read_only(struct journal *journal, struct operations *batch)
     set_health(journal, why);
 }
 
+/* Results may be large: the next is read when the loop has taken those before. The loop never waits
+ * for this thread but at the end. */
+static void wait_for_loop(struct journal *journal)
+{
+    struct timespec until;
+    pthread_mutex_lock(&journal->mutex);
+    while (journal->done.bytes > (size_t)JOURNAL_FETCHED_MIB_MAX << 20 && !journal->is_closing) {
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec++;
+        pthread_cond_timedwait(&journal->wake, &journal->mutex, &until);
+    }
+    pthread_mutex_unlock(&journal->mutex);
+}
+
+static void look_up(struct journal *journal, struct operations *fetches)
+{
+    for (struct journal_operation *operation; (operation = take_first(fetches));) {
+        struct operations one = {0};
+        wait_for_loop(journal);
+        append(&one, operation);
+        write_batch(journal, &one);
+    }
+}
+
 static void *writer(void *argument)
 {
     struct journal *journal = argument;
-    struct operations batch = {0};
-    while (next_batch(journal, &batch)) {
-        bool is_idle = batch.count == 0;
+    struct operations batch = {0}, fetches = {0};
+    while (next_batch(journal, &batch, &fetches)) {
+        bool is_idle = batch.count + fetches.count == 0;
         if (clock_now_ns() - journal->space_checked_ns > JOURNAL_RETRY_MS * UINT64_C(1000000)) {
             check_space(journal);
             replace_damaged(journal);
@@ -657,8 +691,9 @@ static void *writer(void *argument)
             continue;
         if (journal->retained.count > 0)
             read_only(journal, &batch);
-        else
+        else if (batch.count > 0)
             write_batch(journal, &batch);
+        look_up(journal, &fetches);
     }
     replace_damaged(journal);
     retry_retained(journal);

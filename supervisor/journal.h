@@ -19,6 +19,7 @@ enum {
     JOURNAL_QUEUE_MIB_MAX = 256,
     JOURNAL_BATCH_OPERATIONS_MAX = 512, /* of one transaction */
     JOURNAL_BATCH_MIB_MAX = 16,
+    JOURNAL_FETCHED_MIB_MAX = 64, /* results read that the loop has not taken, and one more */
     JOURNAL_RETRY_MS = 500,
     /* A damaged database is replaced at once, but not sooner than this after the last time, ... */
     JOURNAL_REPLACE_MS = 10000,

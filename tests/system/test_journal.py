@@ -273,6 +273,40 @@ def results_are_kept_and_go_with_age(circuit, large):
                 expect_equal(client.call("cancel", {"job": job})["outcome"], "cancelled", "cancel")
 
 
+def looked_up_by_many_at_once(circuit):
+    """Jobs that are in the journal alone: each question is answered, or may be asked again. None is
+    told that there is no such job."""
+    import msgpack
+    clients, asked = 20, 30
+    with Daemon() as daemon:
+        daemon.add(circuit)
+        with rpc.Client(daemon.socket) as client:
+            jobs = [client.submit(circuit.label, witnesses(circuit, 1)) for _ in range(asked)]
+            for job in jobs:
+                client.wait(job)
+        restart(daemon, "term")
+        connections = [rpc.Client(daemon.socket) for _ in range(clients)]
+        os.kill(daemon.process.pid, signal.SIGSTOP)  # all of it is there in one turn
+        try:
+            for connection in connections:
+                for message, job in enumerate(jobs):
+                    connection.send(msgpack.packb([0, message, "result", [{"job": job}]]))
+        finally:
+            os.kill(daemon.process.pid, signal.SIGCONT)
+        codes = {}
+        for connection in connections:
+            for _ in jobs:
+                error = connection.receive()[2]
+                code = error["code"] if error else "ok"
+                codes[code] = codes.get(code, 0) + 1
+            connection.socket.close()
+        print(f"  answers: {codes}", flush=True)
+        expect(set(codes) <= {"ok", "busy"} and codes["ok"] > 0, f"answers: {codes}")
+        with rpc.Client(daemon.socket) as client:
+            for job in jobs:
+                expect_equal(len(client.call("result", {"job": job})["proofs"]), 1, "a result")
+
+
 def damaged_journal_is_set_aside(circuit):
     with Daemon() as daemon:
         daemon.add(circuit)
@@ -450,6 +484,7 @@ def main():
         suite.case("daemon_stops_and_leaves_nothing", daemon.stop)
     suite.case("prove_begun_while_it_stops_waits_for_the_start", prove_begun_while_it_stops, small)
     suite.case("results_are_kept_and_go_with_age", results_are_kept_and_go_with_age, small, large)
+    suite.case("looked_up_by_many_at_once", looked_up_by_many_at_once, small)
     suite.case("jobs_wait_for_their_circuit", jobs_wait_for_their_circuit, large)
     suite.case("damaged_journal_is_set_aside", damaged_journal_is_set_aside, small)
     if can_mount():
