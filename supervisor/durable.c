@@ -333,7 +333,8 @@ static struct job *adopt_finished(struct supervisor *supervisor, const struct jo
     job->finished_realtime_ms = record->finished_ms;
     job->done_count = record->state == REQUEST_JOB_DONE ? record->partition_count : 0;
     job->released_count = record->partition_count;
-    if (reply_code_from_string(record->error_code, &job->error.code) < 0)
+    bool is_known = reply_code_from_string(record->error_code, &job->error.code) == 0;
+    if (!is_known || (job->error.code == REPLY_OK && record->state != REQUEST_JOB_DONE))
         job->error.code = record->state == REQUEST_JOB_DONE ? REPLY_OK : REPLY_FAILED;
     snprintf(job->error.text, sizeof job->error.text, "%s", record->error_text);
     job->error.partition = record->error_partition;
@@ -358,12 +359,15 @@ static const char *find_circuit(struct supervisor *supervisor, const struct jour
         return "not durable; the daemon restarted";
     if (!circuit)
         return "its circuit is not there any more; the daemon restarted";
-    if (strcmp(circuit->facts.key_digest, record->key_digest) != 0)
-        return "its circuit has another key now; the daemon restarted";
     if (circuit->state == CIRCUIT_FAILED) {
         snprintf(text, room, "its circuit cannot be used: %.400s", circuit->error);
         return text;
     }
+    if (strcmp(circuit->facts.key_digest, record->key_digest) != 0)
+        return "its circuit has another key now; the daemon restarted";
+    if (circuit->facts.curve->id != record->curve ||
+        circuit->facts.public_count != record->public_count)
+        return "its record in the journal does not fit its circuit; submit it again";
     *ret = circuit;
     return NULL;
 }

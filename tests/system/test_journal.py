@@ -273,6 +273,37 @@ def results_are_kept_and_go_with_age(circuit, large):
                 expect_equal(client.call("cancel", {"job": job})["outcome"], "cancelled", "cancel")
 
 
+def rows_that_do_not_fit(circuit):
+    """What somebody's hand did to the journal between two starts: such jobs fail and say so."""
+    import sqlite3
+    edits = {"publics=2": "does not fit its circuit", "curve=2": "does not fit its circuit",
+             "publics=65536": "does not fit its circuit", "partitions=1000000": "damaged",
+             "key_digest=printf('%064d', 1)": "another key",
+             "circuit='other'": "is not there"}
+    with Daemon({"Supervisor": {"StopTimeout": "100ms"}}) as daemon:
+        daemon.add(circuit)
+        with rpc.Client(daemon.socket) as client:
+            jobs = [client.submit(circuit.label, witnesses(circuit, 100)) for _ in range(8)]
+        kill(daemon)
+        with sqlite3.connect(daemon.folder / "state" / "journal.db") as handle:
+            left = [n for n, in handle.execute("SELECT number FROM job WHERE state<2")]
+            expect(len(left) > len(edits), f"too few jobs are left: {left}")
+            left = left[-len(edits) - 1:]  # of these nothing is proved
+            for job, edit in zip(left, edits):
+                handle.execute(f"UPDATE job SET {edit} WHERE number={job}")
+        handle.close()
+        daemon.start()
+        with rpc.Client(daemon.socket) as client:
+            for job, why in zip(left, edits.values()):
+                if why == "damaged":  # the record itself is not given out
+                    expect(why in fails("failed", client.call, "result", {"job": job}), why)
+                    continue
+                answer = client.wait(job)
+                expect_equal(answer["state"], "failed", f"job {job}")
+                expect(why in answer["error"]["message"], answer["error"]["message"])
+            expect_equal(client.wait(jobs[-1])["state"], "done", "a job that was left alone")
+
+
 def looked_up_by_many_at_once(circuit):
     """Jobs that are in the journal alone: each question is answered, or may be asked again. None is
     told that there is no such job."""
@@ -484,6 +515,7 @@ def main():
         suite.case("daemon_stops_and_leaves_nothing", daemon.stop)
     suite.case("prove_begun_while_it_stops_waits_for_the_start", prove_begun_while_it_stops, small)
     suite.case("results_are_kept_and_go_with_age", results_are_kept_and_go_with_age, small, large)
+    suite.case("rows_that_do_not_fit", rows_that_do_not_fit, large)
     suite.case("looked_up_by_many_at_once", looked_up_by_many_at_once, small)
     suite.case("jobs_wait_for_their_circuit", jobs_wait_for_their_circuit, large)
     suite.case("damaged_journal_is_set_aside", damaged_journal_is_set_aside, small)
