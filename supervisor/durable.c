@@ -662,6 +662,7 @@ static void expire(struct supervisor *supervisor)
     struct journal_operation *operation = journal_operation_new(JOURNAL_EXPIRE);
     if (!operation)
         return;
+    operation->latest_ms = realtime_ms();
     operation->cutoff_ms = retention_cutoff_ms(&durable->retention, results_age_ms(supervisor));
     operation->context = supervisor;
     operation->on_done = on_expired;

@@ -25,6 +25,7 @@ enum {
     JOURNAL_REPLACE_MS = 10000,
     JOURNAL_REPLACES_MAX = 3,  /* and this often between two starts */
     JOURNAL_EXPIRE_ROWS = 200, /* deleted in one operation */
+    JOURNAL_FUTURE_MS = 60000, /* by which a job may have ended later than now */
     /* Left free on the disk for the results of jobs that are accepted already. */
     JOURNAL_RESERVE_MIB = 32,
 };
@@ -34,7 +35,7 @@ enum journal_kind {
     JOURNAL_PROVED, /* job.number, partition, proved */
     JOURNAL_END,    /* job.number, state, error..., finished_ms, result_bytes */
     JOURNAL_FETCH,  /* job.number, or uid and client_key; gives the job with its proofs */
-    JOURNAL_EXPIRE, /* cutoff_ms: ended before; gives counts */
+    JOURNAL_EXPIRE, /* cutoff_ms: ended before; gives counts. latest_ms: now */
     JOURNAL_FORGET, /* job.number: as if it had never been submitted */
     JOURNAL_CALL,   /* call(context): something else that takes the disk's time */
 };
@@ -44,7 +45,7 @@ struct journal_operation {
     struct journal_job job;
     uint32_t partition;
     struct journal_partition proved;
-    int64_t cutoff_ms;
+    int64_t cutoff_ms, latest_ms;
     int (*call)(struct journal_operation *operation); /* on the writer's thread */
     void *context;                                    /* the caller's, as is the next */
     bool has_spool;

@@ -31,6 +31,7 @@ enum statement {
     ACTIVE_NEXT,
     NEWEST,
     EXPIRED_NEXT,
+    FUTURE_PULL,
     META_SET,
     META_GET,
     LAST_NUMBER,
@@ -75,6 +76,8 @@ static const char *const texts[STATEMENT_COUNT] = {
     [NEWEST] = "SELECT number FROM job WHERE state>=2 ORDER BY number DESC LIMIT ?1",
     [EXPIRED_NEXT] = "SELECT number, " RESULT_BYTES " FROM job WHERE state>=2 AND finished_ms<?1"
                      " ORDER BY finished_ms LIMIT ?2",
+    [FUTURE_PULL] = "UPDATE job SET finished_ms=?1 WHERE number IN"
+                    " (SELECT number FROM job WHERE state>=2 AND finished_ms>?2 LIMIT ?3)",
     [META_SET] = "INSERT INTO meta(name, value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET"
                  " value=max(value, excluded.value)",
     [META_GET] = "SELECT value FROM meta WHERE name=?1",
@@ -328,8 +331,22 @@ static int meta_set(struct database *database, const char *name, uint64_t value)
     return finish(database, statement);
 }
 
+/* Ended by a clock that was ahead and has been set back: they would stay for that much longer,
+ * which may be years. They have ended now. */
+static int pull_from_future(struct database *database, int64_t now_ms)
+{
+    sqlite3_stmt *statement = statement_of(database, FUTURE_PULL);
+    sqlite3_bind_int64(statement, 1, now_ms);
+    sqlite3_bind_int64(statement, 2, now_ms + JOURNAL_FUTURE_MS);
+    bind_number(statement, 3, JOURNAL_EXPIRE_ROWS);
+    return finish(database, statement);
+}
+
 int database_expire(struct database *database, struct journal_operation *operation)
 {
+    int pulled = pull_from_future(database, operation->latest_ms);
+    if (pulled < 0)
+        return pulled;
     uint64_t numbers[JOURNAL_EXPIRE_ROWS], bytes = 0, last = 0;
     uint32_t count = 0;
     sqlite3_stmt *statement = statement_of(database, EXPIRED_NEXT);

@@ -320,13 +320,38 @@ TEST(old_results_go_and_young_ones_stay)
     }
     for (int round = 0; round < 2; round++) {
         struct journal_operation *operation = journal_operation_new(JOURNAL_EXPIRE);
-        operation->cutoff_ms = JOURNAL_EXPIRE_ROWS + 6;
+        operation->cutoff_ms = operation->latest_ms = JOURNAL_EXPIRE_ROWS + 6;
         ASSERT_INT(run(operation), 0);
         ASSERT_INT(seen.expired, round == 0 ? JOURNAL_EXPIRE_ROWS : 5);
     }
     ASSERT_INT(fetch(1), -ENOENT);
     ASSERT_INT(fetch(JOURNAL_EXPIRE_ROWS + 5), -ENOENT);
     ASSERT_INT(fetch(JOURNAL_EXPIRE_ROWS + 6), 0);
+    tear_down();
+}
+
+static uint32_t expire(int64_t cutoff_ms, int64_t now_ms)
+{
+    struct journal_operation *operation = journal_operation_new(JOURNAL_EXPIRE);
+    operation->cutoff_ms = cutoff_ms;
+    operation->latest_ms = now_ms;
+    ASSERT_INT(run(operation), 0);
+    return seen.expired;
+}
+
+TEST(results_of_a_clock_that_was_ahead_have_ended_when_it_is_set_back)
+{
+    const int64_t now_ms = 1000000, ahead_ms = now_ms + INT64_C(1000) * 3600 * 24 * 365 * 30;
+    set_up();
+    start();
+    submit(1, "", "w");
+    submit(2, "", "w");
+    finish(1, REQUEST_JOB_FAILED, "failed", ahead_ms);
+    finish(2, REQUEST_JOB_FAILED, "failed", now_ms + 10); /* no jump */
+    ASSERT_INT(expire(1, now_ms), 0);
+    ASSERT_INT(expire(now_ms + 1, now_ms + 5), 1);
+    ASSERT_INT(fetch(1), -ENOENT);
+    ASSERT_INT(fetch(2), 0);
     tear_down();
 }
 
@@ -833,6 +858,7 @@ TEST_MAIN(CASE(what_was_accepted_comes_back_with_its_inputs_and_proofs),
           CASE(only_a_failure_that_is_not_the_inputs_frees_the_key),
           CASE(the_digest_covers_order_and_borders_of_inputs),
           CASE(old_results_go_and_young_ones_stay),
+          CASE(results_of_a_clock_that_was_ahead_have_ended_when_it_is_set_back),
           CASE(a_witness_is_gone_from_the_disk_when_its_job_has_ended),
           CASE(a_damaged_proof_is_refused_and_a_damaged_input_fails_its_job),
           CASE(a_newer_schema_is_refused_and_left_alone), CASE(an_empty_file_is_brought_up_to_date),
