@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/check.h"
+#include "runtime/files.h"
 #include "runtime/log.h"
 #include "supervisor/admission.h"
 #include "supervisor/pipeline.h"
@@ -35,6 +36,8 @@ static int64_t realtime_ms(void)
     clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
+
+static void open_clock(struct supervisor *supervisor);
 
 static void on_journal(struct loop_watch *watch, uint32_t events)
 {
@@ -69,6 +72,7 @@ static int open_journal(struct supervisor *supervisor)
     journal_count(durable->journal, &durable->counts);
     job_numbers_raise(&supervisor->job_numbers, durable->counts.last_number + 1);
     attempts_open(&durable->attempts, supervisor->config.state_directory);
+    open_clock(supervisor);
     durable->watch = (struct loop_watch){
         .fd = journal_event_fd(durable->journal),
         .events = POLLIN,
@@ -642,16 +646,75 @@ static int64_t results_age_ms(const struct supervisor *supervisor)
     return (int64_t)(supervisor->config.results_age_ns / 1000000u);
 }
 
-static void look_at_clock(struct supervisor *supervisor)
+static int64_t elapsed_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_BOOTTIME, &now);
-    int64_t elapsed_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    int64_t jump_ms = retention_look(&supervisor->durable.retention, realtime_ms(), elapsed_ms,
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* "-" where the kernel does not say. */
+static void read_boot_id(char ret[64])
+{
+    char *text = NULL;
+    size_t bytes;
+    strcpy(ret, "-");
+    if (files_read("/proc/sys/kernel/random/boot_id", 4096, &text, &bytes) == 0)
+        sscanf(text, "%63s", ret);
+    free(text);
+}
+
+static void clock_path(const struct supervisor *supervisor, char ret[PATH_BYTES_MAX])
+{
+    snprintf(ret, PATH_BYTES_MAX, "%.*s/clock", PATH_BYTES_MAX - 16,
+             supervisor->config.state_directory);
+}
+
+static void open_clock(struct supervisor *supervisor)
+{
+    char path[PATH_BYTES_MAX], boot_id[64], *text = NULL;
+    size_t bytes;
+    clock_path(supervisor, path);
+    read_boot_id(boot_id);
+    if (files_read(path, RETENTION_TEXT_BYTES, &text, &bytes) == 0)
+        retention_parse(text, boot_id, elapsed_ms(), &supervisor->durable.retention);
+    free(text);
+}
+
+/* The text travels in the operation. */
+static int write_clock(struct journal_operation *operation)
+{
+    char path[PATH_BYTES_MAX];
+    clock_path(operation->context, path);
+    return files_write(path, operation->job.error_text, strlen(operation->job.error_text), 0600);
+}
+
+static void save_clock(struct supervisor *supervisor)
+{
+    static_assert((int)RETENTION_TEXT_BYTES <= (int)JOURNAL_ERROR_BYTES, "it has room there");
+    char boot_id[64];
+    struct journal_operation *operation = journal_operation_new(JOURNAL_CALL);
+    if (!operation)
+        return; /* with the next jump */
+    read_boot_id(boot_id);
+    retention_format(&supervisor->durable.retention, boot_id, operation->job.error_text);
+    operation->call = write_clock;
+    operation->context = supervisor;
+    journal_push(supervisor->durable.journal, operation);
+}
+
+static void look_at_clock(struct supervisor *supervisor)
+{
+    struct durable *durable = &supervisor->durable;
+    int64_t jump_ms = retention_look(&durable->retention, realtime_ms(), elapsed_ms(),
                                      results_age_ms(supervisor));
     if (jump_ms != 0)
         log_warn("the host's clock was set %s by %" PRId64 " s: no result ends early by that",
                  jump_ms < 0 ? "back" : "ahead", (jump_ms < 0 ? -jump_ms : jump_ms) / 1000);
+    /* Between jumps the two clocks go alike: one look a start and one a jump say all. */
+    if (jump_ms != 0 || !durable->has_saved_clock)
+        save_clock(supervisor);
+    durable->has_saved_clock = true;
 }
 
 static void expire(struct supervisor *supervisor)

@@ -36,7 +36,7 @@ struct durable {
     struct journal_counts counts; /* of what has ended and is kept */
     uint32_t restored;            /* jobs that an earlier life left unfinished */
     uint32_t fetches;             /* under way */
-    bool was_set_aside, is_expiring, is_reserving;
+    bool was_set_aside, is_expiring, is_reserving, has_saved_clock;
     enum journal_health told;        /* what the log has said */
     struct durable_waiting *waiting; /* restored jobs whose circuits are being prepared */
 };

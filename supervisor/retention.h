@@ -29,3 +29,17 @@ int64_t retention_look(struct retention *retention, int64_t realtime_ms, int64_t
                        int64_t age_ms);
 /* As of the last look: results of which the end bears an earlier time are too old. */
 int64_t retention_cutoff_ms(const struct retention *retention, int64_t age_ms);
+
+enum {
+    RETENTION_TEXT_BYTES = 256,
+};
+
+/* For a file that outlives the daemon: a jump is noticed, and its results are kept, over a restart
+ * too. boot_id: the kernel's, without blanks. */
+void retention_format(const struct retention *retention, const char *boot_id,
+                      char ret[RETENTION_TEXT_BYTES]);
+/* From such a text; the elapsed time of another boot is none of this one: what has passed since
+ * then is the host's clock's to say, and results that are kept for a jump have all their time
+ * again. -EBADMSG: it is none, and *ret is untouched. */
+int retention_parse(const char *text, const char *boot_id, int64_t elapsed_ms,
+                    struct retention *ret);

@@ -1,6 +1,9 @@
 /* The age of results: by the host's clock, except for its jumps. */
 #include "supervisor/retention.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "tests/test.h"
 
 #define AGE_MS  INT64_C(86400000)
@@ -123,7 +126,79 @@ TEST(a_clock_that_is_slewed_does_not_jump)
     ASSERT_INT(retention_cutoff_ms(&retention, AGE_MS), host_ms - AGE_MS);
 }
 
-TEST_MAIN(CASE(without_jumps_results_age_by_the_clock),
+/* The daemon ends after its last look; later the next one begins. */
+static void restart(int64_t host_passed_ms, int64_t elapsed_passed_ms, const char *boot_id)
+{
+    char text[RETENTION_TEXT_BYTES];
+    retention_format(&retention, "this-boot", text);
+    retention = (struct retention){0};
+    host_ms += host_passed_ms;
+    elapsed_ms += elapsed_passed_ms;
+    ASSERT_INT(retention_parse(text, boot_id, elapsed_ms, &retention), 0);
+    retention_look(&retention, host_ms, elapsed_ms, AGE_MS);
+}
+
+TEST(a_restart_while_results_are_kept_for_a_jump_ends_none)
+{
+    set_up();
+    int64_t finished_ms = host_ms;
+    jump(YEAR_MS);
+    restart(HOUR_MS, HOUR_MS, "this-boot");
+    ASSERT(is_kept(finished_ms));
+    pass(23 * HOUR_MS);
+    ASSERT(is_kept(finished_ms));
+    pass(60000);
+    ASSERT(!is_kept(finished_ms));
+}
+
+TEST(a_jump_between_end_and_start_ends_nothing_early)
+{
+    set_up();
+    int64_t finished_ms = host_ms;
+    restart(YEAR_MS + HOUR_MS, HOUR_MS, "this-boot");
+    ASSERT(is_kept(finished_ms));
+    pass(22 * HOUR_MS);
+    ASSERT(is_kept(finished_ms));
+}
+
+TEST(over_a_reboot_the_hosts_clock_says_what_has_passed)
+{
+    set_up();
+    int64_t finished_ms = host_ms;
+    restart(23 * HOUR_MS, -500, "another-boot");
+    ASSERT(is_kept(finished_ms));
+    pass(2 * HOUR_MS);
+    ASSERT(!is_kept(finished_ms));
+    finished_ms = host_ms;
+    jump(YEAR_MS); /* and what was kept for a jump still is */
+    restart(HOUR_MS, 100, "another-boot");
+    ASSERT(is_kept(finished_ms));
+}
+
+TEST(what_is_no_such_text_is_refused)
+{
+    static const char *const bad[] = {
+        "",
+        "1",
+        "1 2 3 4",
+        "x 2 3 4 b",
+        "-1 2 3 0 b",
+        "1 2 -3 0 b",
+        "1 2 3 9 b",
+        "9999999999999999999 2 3 0 b",
+        "1 2 9223372036854775807 0 b",
+    };
+    struct retention there = {.ahead_ms = 7};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ASSERT_INT(retention_parse(bad[i], "b", 100, &there), -EBADMSG);
+        ASSERT_INT(there.ahead_ms, 7);
+    }
+}
+
+TEST_MAIN(CASE(a_restart_while_results_are_kept_for_a_jump_ends_none),
+          CASE(a_jump_between_end_and_start_ends_nothing_early),
+          CASE(over_a_reboot_the_hosts_clock_says_what_has_passed),
+          CASE(what_is_no_such_text_is_refused), CASE(without_jumps_results_age_by_the_clock),
           CASE(a_jump_ahead_ends_nothing_early_and_keeps_nothing_late),
           CASE(a_clock_that_was_set_ahead_and_back_is_as_before),
           CASE(a_jump_back_ends_nothing_and_hides_no_later_jump),

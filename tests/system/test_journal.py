@@ -338,6 +338,32 @@ def looked_up_by_many_at_once(circuit):
                 expect_equal(len(client.call("result", {"job": job})["proofs"]), 1, "a result")
 
 
+def clock_set_between_end_and_start(circuit):
+    """As if the host's clock had been set two days ahead: by as much what is on disk lies back."""
+    import sqlite3
+    two_days = 2 * 24 * 3600 * 1000
+    with Daemon({"Supervisor": {"ResultsAge": "1h"}}) as daemon:
+        daemon.add(circuit)
+        state = daemon.folder / "state"
+        with rpc.Client(daemon.socket) as client:
+            job = client.submit(circuit.label, witnesses(circuit, 1))
+            client.wait(job)
+        wait_until((state / "clock").exists, 20, "the clock is noted")
+        daemon.stop()
+        words = (state / "clock").read_text().split()
+        (state / "clock").write_text(" ".join([str(int(words[0]) - two_days)] + words[1:]))
+        with sqlite3.connect(state / "journal.db") as handle:
+            handle.execute(f"UPDATE job SET finished_ms=finished_ms-{two_days}")
+        handle.close()
+        for _ in range(2):
+            daemon.start()
+            wait_until(lambda: "clock was set ahead by 17" in daemon.log(), 20, "it is noticed")
+            time.sleep(1.5)  # a tick ends results
+            check_results(daemon, circuit, job, 1)
+            restart(daemon, "kill")
+            daemon.stop()
+
+
 def damaged_journal_is_set_aside(circuit):
     with Daemon() as daemon:
         daemon.add(circuit)
@@ -515,6 +541,7 @@ def main():
         suite.case("daemon_stops_and_leaves_nothing", daemon.stop)
     suite.case("prove_begun_while_it_stops_waits_for_the_start", prove_begun_while_it_stops, small)
     suite.case("results_are_kept_and_go_with_age", results_are_kept_and_go_with_age, small, large)
+    suite.case("clock_set_between_end_and_start", clock_set_between_end_and_start, small)
     suite.case("rows_that_do_not_fit", rows_that_do_not_fit, large)
     suite.case("looked_up_by_many_at_once", looked_up_by_many_at_once, small)
     suite.case("jobs_wait_for_their_circuit", jobs_wait_for_their_circuit, large)
