@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""The daemon dies, as by kill -9, instead of each single call that writes to a disk or answers a client, from
-before a submit arrives until its job has ended. After every one of these deaths the client sends
-the same submit again: it is one job, its proof verifies, and nothing is left of the others.
+"""The daemon dies, as by kill -9, instead of each single call that writes to a disk or answers a
+client, from before a submit arrives until its job has ended, and instead of one of those of the
+start that follows. After these deaths the client sends the same submit again: it is one job, its
+proof verifies, and nothing is left of the others.
 
 CUZK_TEST_CRASH_POINTS=all takes every point (minutes); else some of them, by the printed seed."""
 
@@ -11,12 +12,13 @@ import tempfile
 from pathlib import Path
 
 import rpc
-from harness import (Circuit, Daemon, Suite, expect, expect_equal, marked_processes, seeded_random,
+from harness import (Circuit, Daemon, Failure, Suite, expect, expect_equal, marked_processes, seeded_random,
                      verify, wait_until)
 
 SOURCE = Path(__file__).parent / "hooks" / "crash_at.c"
 POINTS = 9  # of each kind of input
 POINTS_MAX = 400
+START_POINTS = 12
 
 
 def build(folder):
@@ -29,8 +31,9 @@ def build(folder):
 class Crashing:
     """A daemon that is to die at a point, again and again on the same state."""
 
-    def __init__(self, daemon, library, circuit, inputs):
+    def __init__(self, daemon, library, circuit, inputs, rng):
         self.daemon, self.library, self.circuit, self.inputs = daemon, library, circuit, inputs
+        self.rng, self.start_deaths = rng, 0
         self.plain = dict(daemon.environment)
         self.arm = daemon.folder / "arm"
         self.count = 0
@@ -39,7 +42,7 @@ class Crashing:
         """One submit with the daemon's end at that point. False: there are fewer."""
         self.count += 1
         key = f"point-{point}-{self.count}"
-        self.restart(LD_PRELOAD=str(self.library), CRASH_AT=str(point), CRASH_ARM=str(self.arm))
+        self.restart(self.with_crash(point))
         first = None
         self.arm.touch()
         try:
@@ -50,6 +53,7 @@ class Crashing:
         except OSError:
             pass
         has_died = self.has_ended()
+        self.crash_at_start(self.rng.randint(1, START_POINTS))
         self.arm.unlink()
         self.restart()
         with rpc.Client(self.daemon.socket) as client:
@@ -65,6 +69,20 @@ class Crashing:
         wait_until(lambda: not list(spool.glob("*")), 10, f"point {point}: the spool is empty")
         return has_died
 
+    def crash_at_start(self, point):
+        """The next start, which takes up what is there, dies too; or is killed once it serves."""
+        self.end()
+        self.daemon.environment = self.with_crash(point)
+        try:
+            self.daemon.start()
+        except Failure:  # it has ended
+            expect_equal(self.daemon.process.wait(), -9, f"start with point {point}")
+            self.start_deaths += 1
+
+    def with_crash(self, point):
+        return dict(self.plain, LD_PRELOAD=str(self.library), CRASH_AT=str(point),
+                    CRASH_ARM=str(self.arm))
+
     def has_ended(self):
         """It may be on its way out: the client sees its connection end first."""
         try:
@@ -72,11 +90,14 @@ class Crashing:
         except subprocess.TimeoutExpired:
             return False
 
-    def restart(self, **environment):
+    def end(self):
         self.daemon.process.kill()
         self.daemon.process.wait()
         wait_until(lambda: not marked_processes(self.daemon.mark), 10, "all of it has ended")
-        self.daemon.environment = dict(self.plain, **environment)
+
+    def restart(self, environment=None):
+        self.end()
+        self.daemon.environment = environment or self.plain
         self.daemon.start()
 
 
@@ -98,8 +119,9 @@ def points(crashing, rng):
 def crash_points(library, circuit, inputs, rng):
     with Daemon({"Supervisor": {"StopTimeout": "300ms"}}) as daemon:
         daemon.add(circuit)
-        crashing = Crashing(daemon, library, circuit, inputs)
-        print(f"  up to point {points(crashing, rng)}, {crashing.count} deaths", flush=True)
+        crashing = Crashing(daemon, library, circuit, inputs, rng)
+        print(f"  up to point {points(crashing, rng)}, {crashing.count} deaths, and "
+              f"{crashing.start_deaths} at the start that followed", flush=True)
 
 
 def main():
